@@ -1,0 +1,402 @@
+"""Self-play of Connect Four on one core: Rookery, mctx with pgx, alpha-zero-general.
+
+Everybody plays with a residual net of width 32 and depth 3 (an untrained one: every move is
+equally good to it), 32 simulations a move, and the whole loop is timed: search, moves, new games,
+training samples brought to the host. Compiling and the first games are not.
+
+    mctx                Gumbel search on pgx's rules with auto-reset, one compiled scan; the better
+                        of batches 64 and 256 and of float32 and bfloat16; batch norm folded
+    alpha-zero-general  its Coach, MCTS and Connect4Game as they are, one board at a time, on our
+                        folded float32 net in torch; a checkout of
+                        github.com/suragnair/alpha-zero-general that you make yourself
+    rookery             our self-play
+
+Each contestant is a process of its own, bound to one core. They take turns, in several rounds.
+
+    python benchmarks/selfplay_peers.py --peers-python PYTHON --alpha-zero-general DIR
+
+PYTHON is an interpreter with jax, mctx and pgx; a contestant whose option is missing is left out.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import types
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+SIMULATIONS = 32
+WIDTH, DEPTH, POLICY_CHANNELS, VALUE_CHANNELS, VALUE_WIDTH = 32, 3, 4, 2, 32
+BATCHES = (64, 256)
+DTYPES = ("float32", "bfloat16")
+PLIES_PER_CALL = 8
+THREADS = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
+}
+"""Read by the libraries when they are imported, which is why that happens in functions."""
+START_SECONDS = 240  # what a contestant may take to import and compile on a busy machine
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a contestant did in one round, a second."""
+
+    positions: float
+    """Positions searched and kept as training samples."""
+    forwards: float
+    """Evaluations of the bare net at the same batch, in the same process."""
+    setting: str
+    """Batch and precision."""
+
+
+def calls_per_second(call: Callable[[], object], seconds: float) -> float:
+    """How often `call` can be made, after one call that is not timed."""
+    call()
+    start, count = time.perf_counter(), 0
+    while (elapsed := time.perf_counter() - start) < seconds:
+        call()
+        count += 1
+    return count / elapsed
+
+
+# Ours.
+
+
+def rookery_rate(seconds: float) -> Rate:
+    """Our self-play, and the bare forward of the same evaluator at the same batch."""
+    raise SystemExit("self-play is not built yet")
+
+
+# mctx and pgx.
+
+
+def jax_net(seed: int) -> dict[str, Any]:
+    """Weights of the net as jax arrays, channels last, batch norm already folded into biases."""
+    import jax
+    import jax.numpy as jnp
+
+    keys = iter(jax.random.split(jax.random.key(seed), 2 * DEPTH + 5))
+
+    def layer(*shape: int) -> tuple[Any, Any]:
+        scale = math.sqrt(2 / math.prod(shape[:-1]))
+        return scale * jax.random.normal(next(keys), shape), jnp.zeros(shape[-1])
+
+    def zeros(*shape: int) -> tuple[Any, Any]:
+        return jnp.zeros(shape), jnp.zeros(shape[-1])
+
+    return {
+        "stem": layer(3, 3, 2, WIDTH),
+        "blocks": [(layer(3, 3, WIDTH, WIDTH), layer(3, 3, WIDTH, WIDTH)) for _ in range(DEPTH)],
+        "policy": (layer(1, 1, WIDTH, POLICY_CHANNELS), zeros(POLICY_CHANNELS * 42, 7)),
+        "value": (
+            layer(1, 1, WIDTH, VALUE_CHANNELS),
+            layer(VALUE_CHANNELS * 42, VALUE_WIDTH),
+            zeros(VALUE_WIDTH, 3),
+        ),
+    }
+
+
+def jax_forward(net: dict[str, Any], planes: Any) -> tuple[Any, Any]:
+    """Logits [B, 7] and value [B] of planes [B, 6, 7, 2], in the precision of the weights."""
+    import jax
+    import jax.numpy as jnp
+
+    def conv(x: Any, layer: tuple[Any, Any]) -> Any:
+        names = ("NHWC", "HWIO", "NHWC")
+        y = jax.lax.conv_general_dilated(x, layer[0], (1, 1), "SAME", dimension_numbers=names)
+        return y + layer[1]
+
+    def dense(x: Any, layer: tuple[Any, Any]) -> Any:
+        return x.reshape(len(x), -1) @ layer[0] + layer[1]
+
+    relu = jax.nn.relu
+    x = relu(conv(planes.astype(net["stem"][0].dtype), net["stem"]))
+    for first, second in net["blocks"]:
+        x = relu(conv(relu(conv(x, first)), second) + x)
+    policy, value = net["policy"], net["value"]
+    logits = dense(relu(conv(x, policy[0])), policy[1])
+    hidden = relu(dense(relu(conv(x, value[0])), value[1]))
+    wdl = jax.nn.softmax(dense(hidden, value[2]).astype(jnp.float32))
+    return logits.astype(jnp.float32), wdl[:, 0] - wdl[:, 2]
+
+
+def masked(logits: Any, legal: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.where(legal, logits, jnp.finfo(jnp.float32).min)
+
+
+def mctx_recurrent(env: Any) -> Callable[..., tuple[Any, Any]]:
+    """mctx's model of the game: pgx's step, then the net."""
+    import jax
+    import jax.numpy as jnp
+    import mctx
+
+    def recurrent(net: dict[str, Any], key: Any, actions: Any, states: Any) -> tuple[Any, Any]:
+        movers = states.current_player
+        states = jax.vmap(env.step)(states, actions)
+        logits, values = jax_forward(net, states.observation)
+        rewards = states.rewards[jnp.arange(len(movers)), movers]
+        output = mctx.RecurrentFnOutput(
+            reward=rewards,
+            discount=jnp.where(states.terminated, 0.0, -1.0),
+            prior_logits=masked(logits, states.legal_action_mask),
+            value=jnp.where(states.terminated, 0.0, values),
+        )
+        return output, states
+
+    return recurrent
+
+
+def mctx_play(env: Any) -> Callable[..., tuple[Any, Any]]:
+    """Compiled, plays PLIES_PER_CALL plies: (net, states, key) -> (states, samples)."""
+    import jax
+    import mctx
+    from pgx.experimental import auto_reset
+
+    recurrent = mctx_recurrent(env)
+    step = jax.vmap(auto_reset(env.step, env.init))
+
+    def ply(net: dict[str, Any], states: Any, key: Any) -> tuple[Any, Any]:
+        search_key, reset_key = jax.random.split(key)
+        logits, values = jax_forward(net, states.observation)
+        root = mctx.RootFnOutput(prior_logits=logits, value=values, embedding=states)
+        illegal = ~states.legal_action_mask
+        found = mctx.gumbel_muzero_policy(
+            net, search_key, root, recurrent, SIMULATIONS, invalid_actions=illegal
+        )
+        after = step(states, found.action, jax.random.split(reset_key, len(illegal)))
+        samples = states.observation, found.action_weights, after.rewards, after.terminated
+        return after, samples
+
+    def play(net: dict[str, Any], states: Any, key: Any) -> tuple[Any, Any]:
+        keys = jax.random.split(key, PLIES_PER_CALL)
+        return jax.lax.scan(lambda state, key: ply(net, state, key), states, keys)
+
+    return jax.jit(play)
+
+
+def mctx_rate(seconds: float, *, batch: int, dtype: str) -> Rate:
+    """Self-play of mctx and pgx; dtype "auto" takes the precision of the faster bare forward."""
+    import jax
+    import jax.numpy as jnp
+    import pgx
+
+    env = pgx.make("connect_four")
+    states = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), batch))
+    forward = jax.jit(jax_forward)
+    forwards: dict[str, float] = {}
+    for name in DTYPES if dtype == "auto" else (dtype,):
+        net = jax.tree.map(lambda array, name=name: array.astype(name), jax_net(0))
+
+        def ask(net: dict[str, Any] = net) -> None:
+            jax.block_until_ready(forward(net, states.observation))
+
+        forwards[name] = batch * calls_per_second(ask, seconds / 4)
+    best = max(forwards, key=forwards.__getitem__)
+    net = jax.tree.map(lambda array: array.astype(jnp.dtype(best)), jax_net(0))
+    play, key = mctx_play(env), jax.random.key(1)
+
+    def more() -> None:
+        nonlocal states, key
+        key, call_key = jax.random.split(key)
+        states, samples = play(net, states, call_key)
+        jax.device_get(samples)
+
+    positions = batch * PLIES_PER_CALL * calls_per_second(more, seconds)
+    return Rate(positions, forwards[best], f"batch {batch} {best}")
+
+
+# alpha-zero-general.
+
+
+def import_alpha_zero_general(folder: Path) -> tuple[type, type]:
+    """Its Coach and Connect4Game, mended from outside for a numpy without `np.int`."""
+    import numpy as np
+
+    if not (folder / "Coach.py").is_file():
+        raise SystemExit(f"{folder} has no Coach.py; give a checkout of alpha-zero-general")
+    sys.path.insert(0, str(folder))
+    if importlib.util.find_spec("tqdm") is None:  # it only draws progress, in loops not used here
+        sys.modules["tqdm"] = types.SimpleNamespace(tqdm=iter)  # type: ignore[assignment]
+    np.int = int  # type: ignore[attr-defined]
+    coach = importlib.import_module("Coach").Coach
+    base = importlib.import_module("connect4.Connect4Game").Connect4Game
+
+    class Connect4Game(base):  # type: ignore[misc,valid-type]
+        def stringRepresentation(self, board: Any) -> bytes:
+            return bytes(board.tobytes())
+
+    return coach, Connect4Game
+
+
+def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
+    """Whole games of alpha-zero-general, one after the other."""
+    import numpy as np
+
+    from rookery.nets import Evaluator, NetConfig, build_net
+
+    coach_class, game_class = import_alpha_zero_general(folder)
+    shape = (2, 6, 7)
+    config = NetConfig(
+        width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
+    )
+    evaluator = Evaluator(
+        build_net(config, shape, 7), shape, method="float32", batch_size=1, threads=1
+    )
+
+    class Net:
+        """The interface its Coach and MCTS ask for."""
+
+        def __init__(self, game: object) -> None:
+            self.game = game
+
+        def predict(self, board: Any) -> tuple[Any, float]:
+            logits, wdl = evaluator(np.stack([board == 1, board == -1]).astype(np.float32)[None])
+            policy = np.exp(logits[0] - logits[0].max())
+            return policy / policy.sum(), float(wdl[0, 0] - wdl[0, 2])
+
+    empty = np.zeros((1, *shape), np.float32)
+    forwards = calls_per_second(lambda: evaluator(empty), seconds / 4)
+    game = game_class()
+    settings = types.SimpleNamespace(numMCTSSims=SIMULATIONS, cpuct=1.0, tempThreshold=15)
+    positions = 0
+
+    def play() -> None:
+        nonlocal positions
+        samples = coach_class(game, Net(game), settings).executeEpisode()
+        positions += len(samples) // 2  # it adds each position's mirror image
+
+    play()
+    positions, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        play()
+    return Rate(positions / (time.perf_counter() - start), forwards, "batch 1 float32")
+
+
+# The match.
+
+
+def contest(name: str, options: argparse.Namespace) -> Rate:
+    """One round of one contestant, in this process."""
+    if name == "rookery":
+        return rookery_rate(options.seconds)
+    if name == "mctx":
+        return mctx_rate(options.seconds, batch=options.batch, dtype=options.dtype)
+    return alpha_zero_general_rate(options.seconds, folder=options.alpha_zero_general)
+
+
+def ask_process(name: str, python: str, options: argparse.Namespace, *extra: str) -> Rate | None:
+    """One round of one contestant in a process of its own; None if it failed, and says why."""
+    command = [python, __file__, "--contestant", name, "--seconds", str(options.seconds)]
+    command += ["--core", str(options.core), *extra]
+    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": options.cache}
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=START_SECONDS + 3 * options.seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        print(f"{name}: not done within {late.timeout:.0f} s")
+        return None
+    if done.returncode:
+        print(f"{name}: {(done.stderr.strip().splitlines() or ['failed silently'])[-1]}")
+        return None
+    return Rate(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def best_mctx_setting(options: argparse.Namespace) -> list[str]:
+    """The batch and precision, as options, of mctx's fastest self-play."""
+    best, setting = 0.0, []
+    for batch in BATCHES:
+        extra = ["--batch", str(batch), "--dtype", "auto"]
+        rate = ask_process("mctx", options.peers_python, options, *extra)
+        if rate is not None and rate.positions > best:
+            best, setting = rate.positions, [*extra[:3], rate.setting.split()[-1]]
+    return setting
+
+
+def contestants(options: argparse.Namespace) -> dict[str, tuple[str, list[str]]]:
+    """Interpreter and extra options of everybody who takes part."""
+    taking_part: dict[str, tuple[str, list[str]]] = {"rookery": (sys.executable, [])}
+    if options.peers_python and (setting := best_mctx_setting(options)):
+        taking_part["mctx"] = (options.peers_python, setting)
+    if options.alpha_zero_general:
+        extra = ["--alpha-zero-general", str(options.alpha_zero_general)]
+        taking_part["alpha-zero-general"] = (sys.executable, extra)
+    return taking_part
+
+
+def play_rounds(options: argparse.Namespace) -> dict[str, list[Rate]]:
+    """Rates of every round; who fails once does not play on."""
+    taking_part = contestants(options)
+    rates: dict[str, list[Rate]] = {}
+    for _ in range(options.rounds):
+        for name, (python, extra) in list(taking_part.items()):
+            rate = ask_process(name, python, options, *extra)
+            if rate is None:
+                del taking_part[name]
+            else:
+                rates.setdefault(name, []).append(rate)
+    return rates
+
+
+def report(rates: dict[str, list[Rate]]) -> None:
+    """A line per contestant, and a line of ratios of the medians."""
+    medians: dict[str, float] = {}
+    for name, rounds in rates.items():
+        positions = [rate.positions for rate in rounds]
+        forwards = statistics.median(rate.forwards for rate in rounds)
+        median = medians[name] = statistics.median(positions)
+        print(
+            f"{name}: {median:.1f} positions/s ({min(positions):.1f} to {max(positions):.1f}), "
+            f"{median * SIMULATIONS:.0f} simulations/s, bare forward {forwards:.0f}/s, "
+            f"{median * SIMULATIONS / forwards:.0%} of it; {rounds[0].setting}"
+        )
+    first = next(iter(medians), None)
+    ratios = [f"{first} / {name} {medians[first] / medians[name]:.2f}" for name in medians if first]
+    print("ratios:", ", ".join(ratios[1:]) or "none, fewer than two contestants")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peers-python", help="interpreter with jax, mctx and pgx")
+    parser.add_argument("--alpha-zero-general", type=Path, help="folder of a checkout")
+    parser.add_argument("--seconds", type=float, default=6.0, help="timed part of a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--core", type=int, default=0, help="the core to run on")
+    parser.add_argument("--contestant", help=argparse.SUPPRESS)
+    parser.add_argument("--batch", type=int, default=64, help=argparse.SUPPRESS)
+    parser.add_argument("--dtype", default="float32", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.contestant:
+        os.environ.update(THREADS)
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {options.core})
+        print(json.dumps(asdict(contest(options.contestant, options))))
+        return
+    with tempfile.TemporaryDirectory() as options.cache:  # mctx compiles in its first round only
+        report(play_rounds(options))
+
+
+if __name__ == "__main__":
+    main()

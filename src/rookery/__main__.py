@@ -1,0 +1,5 @@
+"""`python -m rookery` is the command `rookery`."""
+
+from rookery.interface import main
+
+main()

@@ -1,0 +1,54 @@
+"""Strength measured: players, matches between them, Elo, and rulers that know the truth."""
+
+from rookery.arena.elo import EloDifference, Rating, compare, elo_of_score, rate
+from rookery.arena.match import MatchGame, MatchReport, Tally, play_match
+from rookery.arena.player import Player
+from rookery.arena.players import (
+    MinimaxPlayer,
+    RandomPlayer,
+    SearchPlayer,
+    Solver,
+    SolverPlayer,
+)
+from rookery.arena.ruler import (
+    Ruler,
+    measure_exhaustively,
+    measure_positions,
+    never_loses,
+    play_every_reply,
+    ruler_for,
+)
+from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, Position, load_positions
+from rookery.arena.strength import ErrorTable, Row, Share, Strength
+
+__all__ = [
+    "Connect4Solver",
+    "EloDifference",
+    "ErrorTable",
+    "ExhaustiveSolver",
+    "MatchGame",
+    "MatchReport",
+    "MinimaxPlayer",
+    "Player",
+    "Position",
+    "RandomPlayer",
+    "Rating",
+    "Row",
+    "Ruler",
+    "SearchPlayer",
+    "Share",
+    "Solver",
+    "SolverPlayer",
+    "Strength",
+    "Tally",
+    "compare",
+    "elo_of_score",
+    "load_positions",
+    "measure_exhaustively",
+    "measure_positions",
+    "never_loses",
+    "play_every_reply",
+    "play_match",
+    "rate",
+    "ruler_for",
+]

@@ -1,0 +1,166 @@
+"""Two players against each other: pairs of games from random openings, colours swapped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.arena.elo import EloDifference, compare
+from rookery.arena.lockstep import legal_mask, outcomes, pick, play_each
+from rookery.arena.player import Player, ask
+from rookery.base import ConfigError, generator
+from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Game, States
+
+DRAWN_AT_ONCE = 256
+BARREN_ROUNDS = 3
+"""Openings are drawn so many at once, until so many rounds bring no new one."""
+
+
+@dataclass(frozen=True)
+class MatchGame:
+    """One game of a match."""
+
+    opening: tuple[Action, ...]
+    """The random moves both games of the pair start with."""
+    moves: tuple[Action, ...]
+    """The moves the players made after them."""
+    a_first: bool
+    """Whether a has the side that moves first in the game, opening included."""
+    result: int
+    """WIN, DRAW or LOSS for a."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Games counted by their result for a."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        """How many there are."""
+        return self.wins + self.draws + self.losses
+
+
+@dataclass(frozen=True)
+class MatchReport:
+    """How a did against b. Games 2n and 2n + 1 are a pair, a moving first in 2n."""
+
+    a: str
+    b: str
+    """The players' names."""
+    total: Tally
+    first: Tally
+    """The games in which a had the side that moves first."""
+    second: Tally
+    distinct_games: int
+    """Games that differ in their moves, opening included; far fewer than played means that
+    the match says less than its interval claims."""
+    difference: EloDifference
+    games: tuple[MatchGame, ...]
+
+
+def play_match(
+    game: Game, a: Player, b: Player, *, games: int, seed: int, opening_plies: int
+) -> MatchReport:
+    """Play `games` / 2 pairs in lockstep: a player is asked for all its moves of a ply at once."""
+    if games < 2 or games % 2:
+        raise ConfigError(f"a match is played in pairs: games must be even and not 0, got {games}")
+    openings = draw_openings(game, games // 2, plies=opening_plies, seed=seed)
+    lines = [opening for opening in openings for _ in range(2)]
+    a_first = np.arange(games) % 2 == 0
+    a_moves_next = a_first == (opening_plies % 2 == 0)
+    states = game.new_states(games)
+    for ply in range(opening_plies):
+        play_each(game, states, np.array([line[ply] for line in lines], np.int32))
+    moves, results = _play_out(game, (a, b), states=states, a_moves_next=a_moves_next)
+    played = [
+        MatchGame(line, tuple(made), bool(first), int(result))
+        for line, made, first, result in zip(lines, moves, a_first, results, strict=True)
+    ]
+    return _report(a.name, b.name, played=played)
+
+
+def draw_openings(game: Game, count: int, *, plies: int, seed: int) -> list[tuple[Action, ...]]:
+    """`count` random lines of `plies` moves that do not end the game.
+
+    They lead to different positions as long as new ones are found, then they repeat in turn.
+    """
+    stream = generator(seed, "arena/openings", plies)
+    found: dict[bytes, tuple[Action, ...]] = {}
+    barren = 0
+    while len(found) < count and barren < BARREN_ROUNDS:
+        before = len(found)
+        for state, line in zip(*_random_lines(game, plies, stream=stream), strict=True):
+            found.setdefault(state.tobytes(), tuple(line))
+        barren = barren + 1 if len(found) == before else 0
+    if not found:
+        raise ConfigError(
+            f"{BARREN_ROUNDS * DRAWN_AT_ONCE} random openings of {plies} plies all ended the game"
+            f" of {game.name}; use shorter ones"
+        )
+    return list(islice(cycle(found.values()), count))
+
+
+def _random_lines(
+    game: Game, plies: int, *, stream: np.random.Generator
+) -> tuple[States, list[list[Action]]]:
+    """Positions after random play and the moves that led there; games that ended are dropped."""
+    states = game.new_states(DRAWN_AT_ONCE)
+    lines = np.zeros((DRAWN_AT_ONCE, plies), np.int32)
+    for ply in range(plies):
+        actions = pick(legal_mask(game, states), stream)
+        lines[:, ply] = actions
+        play_each(game, states, actions)
+        going = outcomes(game, states) == ONGOING
+        states, lines = states[going], lines[going]
+    return states, lines.tolist()
+
+
+def _play_out(
+    game: Game, players: tuple[Player, Player], *, states: States, a_moves_next: NDArray[np.bool_]
+) -> tuple[list[list[Action]], NDArray[np.int8]]:
+    """The moves of every game and its result for the first of `players`."""
+    moves: list[list[Action]] = [[] for _ in states]
+    results = np.zeros(len(states), np.int8)
+    turn = a_moves_next.copy()
+    going = np.arange(len(states))
+    while len(going):
+        actions = np.zeros(len(going), np.int32)
+        for player, asked in zip(players, (turn[going], ~turn[going]), strict=True):
+            if asked.any():
+                actions[asked] = ask(player, states[going[asked]], game=game)
+        for index, action in zip(going.tolist(), actions.tolist(), strict=True):
+            moves[index].append(action)
+        moved = states[going]
+        play_each(game, moved, actions)
+        states[going] = moved
+        turn = ~turn
+        ends = outcomes(game, moved)
+        results[going] = np.where(turn[going], ends, -ends)
+        going = going[ends == ONGOING]
+    return moves, results
+
+
+def _report(a: str, b: str, *, played: Sequence[MatchGame]) -> MatchReport:
+    points = [(game.result + 1) / 2 for game in played]
+    pairs = [(one + other) / 2 for one, other in zip(points[::2], points[1::2], strict=True)]
+    return MatchReport(
+        a=a,
+        b=b,
+        total=_tally(played),
+        first=_tally([game for game in played if game.a_first]),
+        second=_tally([game for game in played if not game.a_first]),
+        distinct_games=len({game.opening + game.moves for game in played}),
+        difference=compare(pairs),
+        games=tuple(played),
+    )
+
+
+def _tally(played: Sequence[MatchGame]) -> Tally:
+    results = [game.result for game in played]
+    return Tally(results.count(WIN), results.count(DRAW), results.count(LOSS))

@@ -1,0 +1,25 @@
+"""Perfect players' knowledge: exact solvers, and positions they have solved."""
+
+from rookery.arena.solvers.connect4 import Connect4Solver
+from rookery.arena.solvers.exhaustive import ExhaustiveSolver
+from rookery.arena.solvers.positions import (
+    GROUPS,
+    Position,
+    group_of,
+    load_positions,
+    plies_left,
+    read_line,
+    write_line,
+)
+
+__all__ = [
+    "GROUPS",
+    "Connect4Solver",
+    "ExhaustiveSolver",
+    "Position",
+    "group_of",
+    "load_positions",
+    "plies_left",
+    "read_line",
+    "write_line",
+]

@@ -1,0 +1,68 @@
+"""Connect Four positions with the exact score of every move, in six groups, as packaged data.
+
+A group is named by how far the game has gone and how far its end is, with perfect play of both
+(the fastest win, the longest resistance). The board holds 42 stones, so three pairs are empty.
+
+    plies played     begin  up to 14    middle  15 to 28    end   from 29
+    plies to the end  easy  up to 13    medium  14 to 27    hard  from 28
+
+A line of the file is `group moves s1 s2 s3 s4 s5 s6 s7`: the columns played so far, then the
+score of each move as `solvers.connect4` defines it, x for a full column. `#` starts a comment.
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+GROUPS = (
+    "begin-easy",
+    "begin-medium",
+    "begin-hard",
+    "middle-easy",
+    "middle-medium",
+    "end-easy",
+)
+
+
+@dataclass(frozen=True)
+class Position:
+    """One position: the moves that lead to it, and the score of each of the seven next ones."""
+
+    group: str
+    moves: str
+    """Columns 1 to 7."""
+    scores: tuple[int | None, ...]
+    """For the player to move; None where the column is full."""
+
+
+def load_positions() -> tuple[Position, ...]:
+    """The packaged positions, group by group."""
+    text = (files("rookery.arena") / "data" / "connect4_positions.txt").read_text("ascii")
+    return tuple(read_line(line) for line in text.splitlines() if not line.startswith("#"))
+
+
+def read_line(line: str) -> Position:
+    """The position that a line of the file describes."""
+    group, moves, *scores = line.split()
+    return Position(group, moves, tuple(None if s == "x" else int(s) for s in scores))
+
+
+def write_line(position: Position) -> str:
+    """The line of the file that describes `position`."""
+    scores = ("x" if score is None else str(score) for score in position.scores)
+    return " ".join([position.group, position.moves, *scores])
+
+
+def plies_left(plies: int, score: int) -> int:
+    """How many plies perfect play lasts from a position with `plies` played and that score."""
+    if score == 0:
+        return 42 - plies
+    winner_is_second = plies % 2 == (1 if score > 0 else 0)
+    before_the_last = 42 + winner_is_second - 2 * abs(score)
+    return before_the_last + 1 - plies
+
+
+def group_of(plies: int, score: int) -> str:
+    """The group of a position with `plies` played and that score."""
+    left = plies_left(plies, score)
+    phase = "begin" if plies <= 14 else "middle" if plies <= 28 else "end"
+    return f"{phase}-{'easy' if left < 14 else 'medium' if left < 28 else 'hard'}"

@@ -1,0 +1,46 @@
+"""The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
+
+from rookery.base.compiled import compiled, interpreted, namespace, parallel
+from rookery.base.errors import (
+    ConfigError,
+    DeviceMissing,
+    DiskFull,
+    FileDamaged,
+    IllegalPosition,
+    RookeryError,
+    RunFolderError,
+    UnknownName,
+)
+from rookery.base.files import (
+    fingerprint,
+    read_arrays,
+    read_checked,
+    write_arrays,
+    write_atomic,
+    write_checked,
+)
+from rookery.base.randomness import generator, seeds, uniform
+
+__all__ = [
+    "ConfigError",
+    "DeviceMissing",
+    "DiskFull",
+    "FileDamaged",
+    "IllegalPosition",
+    "RookeryError",
+    "RunFolderError",
+    "UnknownName",
+    "compiled",
+    "fingerprint",
+    "generator",
+    "interpreted",
+    "namespace",
+    "parallel",
+    "read_arrays",
+    "read_checked",
+    "seeds",
+    "uniform",
+    "write_arrays",
+    "write_atomic",
+    "write_checked",
+]

@@ -1,0 +1,23 @@
+"""The games: rules in plain Python, compiled; the contract they keep; the record of one game."""
+
+from rookery.games.contract import Finding, check_game
+from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State, States, from_module
+from rookery.games.record import GameRecord
+from rookery.games.registry import game, game_names
+
+__all__ = [
+    "DRAW",
+    "LOSS",
+    "ONGOING",
+    "WIN",
+    "Action",
+    "Finding",
+    "Game",
+    "GameRecord",
+    "State",
+    "States",
+    "check_game",
+    "from_module",
+    "game",
+    "game_names",
+]

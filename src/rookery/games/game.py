@@ -1,0 +1,129 @@
+"""What a game offers: a rules module of scalar functions over one flat record, and its tables.
+
+A rules module is plain Python. It defines
+
+    NAME, VERSION     the version changes with the rules or the planes
+    STATE             the record dtype of one position
+    NUM_ACTIONS       size A of the policy; MAX_LEGAL the most moves in one position
+    MAX_PLIES         the longest game; PLANES the shape (P, H, W) of what a net sees
+    SYMMETRIES        pairs (cells, actions): tables [H * W] and [A], the identity first
+    start(state)      set the first position
+    legal(state, out) -> n      write the legal actions into out[:n], ascending
+    play(state, action)         make a move; the other player is to move afterwards
+    outcome(state)    ONGOING, WIN, DRAW or LOSS for the player to move
+    planes(state, out)          write float32 planes [P, H, W], seen by the player to move
+    show(state), read_move(state, text), write_move(state, action), read_position(state, text)
+
+and is compiled through `rookery.base.compiled`. A value is for the player to move, everywhere.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import IllegalPosition, namespace
+
+State = Any  # one np.record of the game's STATE dtype
+States = NDArray[Any]  # [G] records
+Action = int
+
+WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
+
+FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
+TEXT = ("show", "read_move", "write_move", "read_position")
+TABLES = (
+    "NAME",
+    "VERSION",
+    "STATE",
+    "NUM_ACTIONS",
+    "MAX_LEGAL",
+    "MAX_PLIES",
+    "PLANES",
+    "SYMMETRIES",
+)
+
+
+@dataclass(frozen=True)
+class Game:
+    """A rules module with its tables read out, ready for kernels (`rules`) and for people."""
+
+    name: str
+    version: int
+    rules: ModuleType
+    """The compiled functions, as a namespace that kernels may close over."""
+    module: ModuleType
+    """The module as it was written."""
+    state_dtype: np.dtype[Any]
+    num_actions: int
+    max_legal: int
+    max_plies: int
+    planes_shape: tuple[int, int, int]
+    cell_symmetries: NDArray[np.int32]
+    """[K, H * W] plane cells: new[c] = old[cell_symmetries[k, c]]."""
+    action_symmetries: NDArray[np.int32]
+    """[K, A] actions: new[a] = old[action_symmetries[k, a]]."""
+
+    def new_states(self, count: int) -> States:
+        """`count` first positions."""
+        states = self.blank_states(count)
+        for state in states:
+            self.rules.start(state)
+        return states
+
+    def blank_states(self, *shape: int) -> States:
+        """Zeroed records, readable by field name compiled and uncompiled."""
+        return np.zeros(shape, dtype=np.dtype((np.record, self.state_dtype)))
+
+    def legal_actions(self, state: State) -> list[Action]:
+        """The legal actions of `state`, ascending."""
+        out = np.zeros(self.max_legal, np.int32)
+        count = self.rules.legal(state, out)
+        return cast(list[int], out[:count].tolist())
+
+    def position(self, text: str) -> State:
+        """The state that `text` describes, or IllegalPosition."""
+        state = self.new_states(1)[0]
+        self.module.read_position(state, text.strip())
+        return state
+
+    def replay(self, actions: Iterable[Action]) -> State:
+        """The state after `actions` from the start; each must be legal."""
+        state = self.new_states(1)[0]
+        for action in actions:
+            if self.rules.outcome(state) != ONGOING or action not in self.legal_actions(state):
+                raise IllegalPosition(f"{self.name}: action {action} is not legal here")
+            self.rules.play(state, action)
+        return state
+
+
+def from_module(module: ModuleType, sources: bytes = b"") -> Game:
+    """Read a rules module's tables; ConfigError names what is missing."""
+    missing = [name for name in (*TABLES, *FUNCTIONS, *TEXT) if not hasattr(module, name)]
+    if missing:
+        raise IllegalRules(module.__name__, missing)
+    functions = {name: getattr(module, name) for name in FUNCTIONS}
+    cells, actions = zip(*module.SYMMETRIES, strict=True)
+    return Game(
+        name=module.NAME,
+        version=module.VERSION,
+        rules=namespace(module.NAME, functions, sources),
+        module=module,
+        state_dtype=module.STATE,
+        num_actions=module.NUM_ACTIONS,
+        max_legal=module.MAX_LEGAL,
+        max_plies=module.MAX_PLIES,
+        planes_shape=module.PLANES,
+        cell_symmetries=np.array(cells, np.int32),
+        action_symmetries=np.array(actions, np.int32),
+    )
+
+
+class IllegalRules(IllegalPosition):
+    """A rules module that lacks something every game must offer."""
+
+    def __init__(self, name: str, missing: list[str]) -> None:
+        super().__init__(f"{name} is not a rules module: it lacks {', '.join(missing)}")

@@ -1,0 +1,37 @@
+"""The games that ship with Rookery, and games of the user's own, loaded from a file."""
+
+import importlib
+import importlib.util
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from rookery.base import UnknownName
+from rookery.games.game import Game, from_module
+
+SHIPPED = ("connect4", "tictactoe")
+
+
+def game_names() -> tuple[str, ...]:
+    """The games that ship with Rookery."""
+    return SHIPPED
+
+
+@cache
+def game(name: str) -> Game:
+    """A shipped game by its name, or one of your own by the path of its rules file."""
+    if name in SHIPPED:
+        return from_module(importlib.import_module(f"rookery.games.{name}"))
+    path = Path(name)
+    if path.suffix == ".py" and path.is_file():
+        return from_module(load_file(path), path.read_bytes())
+    raise UnknownName("game", name, SHIPPED)
+
+
+def load_file(path: Path, name: str | None = None) -> ModuleType:
+    """Import the Python file at `path`."""
+    spec = importlib.util.spec_from_file_location(name or path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,72 @@
+"""One position at a time: what a run's net and search think of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rookery.base import IllegalPosition
+from rookery.games import ONGOING
+from rookery.interface.players import evaluator_of
+from rookery.run import RunFolder
+from rookery.search import Search
+
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A search's answer, with moves as people write them. Values are for the player to move."""
+
+    move: str
+    value: float
+    """From -1, lost, to 1, won."""
+    draw: float
+    """How probable a draw is."""
+    policy: dict[str, float]
+    visits: dict[str, int]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON takes it, with win, draw and loss probabilities."""
+        wdl = ((1 - self.draw + self.value) / 2, self.draw, (1 - self.draw - self.value) / 2)
+        return {
+            "move": self.move,
+            "value": round(self.value, DIGITS),
+            "wdl": [round(share, DIGITS) for share in wdl],
+            "policy": {move: round(share, DIGITS) for move, share in self.policy.items()},
+            "visits": self.visits,
+        }
+
+
+class Analyst:
+    """Searches positions given as text with the net of a run."""
+
+    def __init__(self, folder: RunFolder, iteration: int | None, *, simulations: int) -> None:
+        self._game = folder.game
+        self._simulations = simulations
+        self._search = Search(
+            folder.game,
+            evaluator_of(folder, iteration, inference="float32"),
+            config=folder.config.search,
+            num_games=1,
+            max_simulations=simulations,
+            explore=False,
+            seed=folder.config.run.seed,
+        )
+
+    def analyse(self, text: str) -> Analysis:
+        """The answer to the position that `text` describes, or IllegalPosition."""
+        state = self._game.position(text)
+        if self._game.rules.outcome(state) != ONGOING:
+            raise IllegalPosition("the game is over in this position; there is no move to find")
+        self._search.roots[0] = state
+        found = self._search.run(self._simulations)
+        moves = {
+            action: self._game.module.write_move(state, action)
+            for action in self._game.legal_actions(state)
+        }
+        return Analysis(
+            move=moves[int(found.actions[0])],
+            value=float(found.values[0, 0]),
+            draw=float(found.values[0, 1]),
+            policy={move: float(found.policy[0, action]) for action, move in moves.items()},
+            visits={move: int(found.visits[0, action]) for action, move in moves.items()},
+        )

@@ -1,0 +1,49 @@
+"""`rookery analyse`: positions in, one JSON line each out."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rookery.interface.cli.failures import USAGE, one_line
+
+if TYPE_CHECKING:
+    from rookery.interface.analyst import Analyst
+
+
+def analyse(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    simulations: Annotated[int, typer.Option(min=1, help="Simulations a position.")] = 100,
+    iteration: Annotated[
+        int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
+    ] = None,
+) -> None:
+    """Read one position a line and answer each with a line of JSON.
+
+    A position is the moves so far (Connect Four: columns 1 to 7); an empty line is the start.
+    """
+    from rookery.interface.analyst import Analyst
+    from rookery.run import RunFolder
+
+    folder = RunFolder(run)
+    analyst = Analyst(folder, iteration, simulations=simulations)
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")
+    bad_lines = 0
+    for line in sys.stdin:
+        answer = _answer(analyst, line.strip())
+        bad_lines += "error" in answer
+        print(json.dumps(answer), flush=True)
+    if bad_lines:
+        raise typer.Exit(USAGE)
+
+
+def _answer(analyst: "Analyst", text: str) -> dict[str, Any]:
+    from rookery.base import IllegalPosition
+
+    try:
+        return {"position": text, **analyst.analyse(text).to_plain()}
+    except IllegalPosition as error:
+        return {"position": text, "error": one_line(str(error))}

@@ -1,0 +1,63 @@
+"""The command `rookery`: its subcommands, and how an error becomes one line."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from rookery import __version__
+from rookery.interface.cli.analyse import analyse
+from rookery.interface.cli.eval import evaluate
+from rookery.interface.cli.failures import USAGE, explain
+from rookery.interface.cli.games import games
+from rookery.interface.cli.match import match
+from rookery.interface.cli.play import play
+from rookery.interface.cli.recipes import recipes
+from rookery.interface.cli.resume import resume
+from rookery.interface.cli.train import train
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app.command("train")(train)
+app.command("resume")(resume)
+app.command("play")(play)
+app.command("eval")(evaluate)
+app.command("match")(match)
+app.command("analyse")(analyse)
+app.add_typer(games)
+app.command("recipes")(recipes)
+
+
+def main() -> None:
+    """Run the command line of this process, and exit with its code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; 0 = well, 1 = a check failed, 2 = a mistake, said in one line."""
+    try:
+        code = app(arguments or ["--help"], prog_name="rookery", standalone_mode=False)
+        sys.stdout.flush()
+    except Exception as error:
+        message = explain(error)
+        if message is None:
+            raise
+        print(f"rookery: {message}", file=sys.stderr)
+        return USAGE
+    return code if isinstance(code, int) else 0
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"rookery {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _rookery(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Train board-game players from nothing by self-play, measure them, play against them."""

@@ -1,0 +1,68 @@
+"""`rookery games`: which there are, and whether one keeps the contract."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rookery.games import Finding
+
+games = typer.Typer(name="games", help="List the games; check one.")
+
+FAILED = 1
+
+
+@games.callback(invoke_without_command=True)
+def list_games(context: typer.Context) -> None:
+    """List the games, or check one of them."""
+    if context.invoked_subcommand is None:
+        from rookery.interface.wording import screen
+
+        screen().print(_table())
+
+
+@games.command("check")
+def check(
+    name: Annotated[str, typer.Argument(help="A game, or the path of a rules file.")],
+) -> None:
+    """Check that a game keeps the contract; exit code 1 if it does not."""
+    from rookery.games import check_game
+    from rookery.interface.players import find_game
+    from rookery.interface.wording import screen
+
+    console = screen()
+    findings = check_game(find_game(name))
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        word, style = _verdict(finding)
+        console.print(word, style=style, end="  ")
+        line = f"{finding.name:{width}}  {finding.detail}"
+        console.print(line, markup=False, soft_wrap=True)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(FAILED)
+
+
+def _verdict(finding: "Finding") -> tuple[str, str]:
+    if not finding.ok:
+        return "FAILED", "bold red"
+    return ("look  ", "yellow") if finding.doubtful else ("ok    ", "green")
+
+
+def _table() -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from rookery.games import game, game_names
+    from rookery.run import RECIPES
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("game", "planes", "actions", "longest game", "recipes"):
+        table.add_column(heading)
+    for name in game_names():
+        rules = game(name)
+        planes = " x ".join(map(str, rules.planes_shape))
+        recipes = ", ".join(recipe for recipe, make in RECIPES.items() if make().game == name)
+        table.add_row(name, planes, str(rules.num_actions), f"{rules.max_plies} plies", recipes)
+    return table

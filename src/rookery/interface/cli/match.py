@@ -1,0 +1,94 @@
+"""`rookery match`: two players against each other."""
+
+import json
+from dataclasses import asdict
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rookery.arena import MatchReport
+    from rookery.games import Game
+
+PLAYERS = "random, minimax:4, solver, RUN, RUN:SIMULATIONS or RUN@ITERATION:SIMULATIONS."
+
+
+def match(
+    a: Annotated[str, typer.Argument(help=PLAYERS)],
+    b: Annotated[str, typer.Argument(help="The same.")],
+    games: Annotated[int, typer.Option(help="Games to play, half with each colour.")] = 100,
+    game: Annotated[
+        str | None, typer.Option(help="The game, where neither player is a run.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Openings and players follow from it.")] = 1,
+    opening_plies: Annotated[
+        int, typer.Option(min=0, help="Random plies before the players take over.")
+    ] = 4,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+) -> None:
+    """Let two players play pairs of games from random openings, colours swapped."""
+    from rookery.arena import play_match
+    from rookery.interface.players import make_player
+
+    rules = _game(game, (a, b))
+    players = [
+        make_player(text, rules, seed=2 * seed + side, inference="auto")
+        for side, text in enumerate((a, b))
+    ]
+    report = play_match(
+        rules, players[0], players[1], games=games, seed=seed, opening_plies=opening_plies
+    )
+    if as_json:
+        print(json.dumps(_plain(report, rules)))
+    else:
+        _show(report, rules, opening_plies=opening_plies)
+
+
+def _game(name: str | None, texts: tuple[str, str]) -> "Game":
+    """The game that the players and the option agree on."""
+    from rookery.base import ConfigError
+    from rookery.interface.players import find_game, read_run
+
+    runs = [run for run in map(read_run, texts) if run is not None]
+    found = {run.folder.game.name: run.folder.game for run in runs}
+    if name is not None:
+        rules = find_game(name)
+        found.setdefault(rules.name, rules)
+    if not found:
+        raise ConfigError("neither player is a run; say which game, as in --game connect4")
+    if len(found) > 1:
+        raise ConfigError(f"players of different games cannot meet: {' and '.join(sorted(found))}")
+    return next(iter(found.values()))
+
+
+def _show(report: "MatchReport", rules: "Game", *, opening_plies: int) -> None:
+    from rookery.interface.tables import match_table, match_verdict
+    from rookery.interface.wording import screen
+
+    console = screen()
+    console.print(
+        f"{report.a} against {report.b}: {rules.name}, {report.total.games // 2} openings of "
+        f"{opening_plies} random plies, each played twice",
+        style="bold",
+        soft_wrap=True,
+    )
+    console.print(match_table(report))
+    console.print(match_verdict(report), soft_wrap=True)
+
+
+def _plain(report: "MatchReport", rules: "Game") -> dict[str, Any]:
+    """The report as JSON takes it: no list of games, and null where Elo has no bound."""
+    difference = {
+        name: value if isfinite(value) else None
+        for name, value in asdict(report.difference).items()
+    }
+    counts = {name: asdict(getattr(report, name)) for name in ("total", "first", "second")}
+    return {
+        "game": rules.name,
+        "a": report.a,
+        "b": report.b,
+        **counts,
+        "distinct_games": report.distinct_games,
+        "difference": difference,
+    }

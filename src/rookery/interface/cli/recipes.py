@@ -1,0 +1,37 @@
+"""`rookery recipes`: which there are, and all settings of one."""
+
+from typing import Annotated
+
+import typer
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Show all settings of this recipe.")] = None,
+) -> None:
+    """List the recipes, or show all settings of one."""
+    from rookery.base import UnknownName
+    from rookery.run import RECIPES, to_json
+
+    if name is None:
+        _list()
+    elif name in RECIPES:
+        print(to_json(RECIPES[name]()), end="")
+    else:
+        raise UnknownName("recipe", name, RECIPES)
+
+
+def _list() -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from rookery.interface.wording import screen
+    from rookery.run import RECIPES
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("recipe", "game", "net", "what it is"):
+        table.add_column(heading)
+    for name, make in RECIPES.items():
+        config = make()
+        net = f"{config.net.kind} {config.net.width} x {config.net.depth}"
+        table.add_row(name, config.game, net, make.__doc__ or "")
+    screen().print(table)

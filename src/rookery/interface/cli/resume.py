@@ -1,0 +1,37 @@
+"""`rookery resume`: go on with a run."""
+
+from math import ceil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rookery.interface.cli.settings import Minutes, Settings, changed
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    minutes: Minutes = None,
+    settings: Settings = None,
+) -> None:
+    """Go on with a run from its last checkpoint."""
+    from rookery.interface.history import read_history
+    from rookery.interface.training import train_visibly
+    from rookery.interface.wording import duration, screen
+    from rookery.run import RunFolder
+
+    folder = RunFolder(run)
+    config = changed(folder.config, minutes, settings)
+    console, past = screen(), read_history(run)
+    if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
+        longer = ceil(2 * past.seconds / 60)
+        console.print(
+            f"{run} has finished after {duration(past.seconds)} and {past.iteration} iterations; "
+            f"to train it longer: rookery resume {run} --minutes {longer}",
+            soft_wrap=True,
+        )
+        return
+    with folder.lock():
+        folder.change(config)
+    console.print(f"Resuming {folder.game.name} in {run}", soft_wrap=True)
+    train_visibly(folder, console)

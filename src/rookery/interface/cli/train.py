@@ -1,0 +1,63 @@
+"""`rookery train`: start a new run."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rookery.interface.cli.settings import Minutes, Settings, changed
+
+DEVICES = ("auto", "cpu")
+
+
+def train(
+    game: Annotated[str, typer.Argument(help="A game, or the path of a rules file.")],
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="The new run folder; runs/GAME-1 or the next free number."),
+    ] = None,
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", help="Settings to start from; see rookery recipes.")
+    ] = None,
+    minutes: Minutes = None,
+    settings: Settings = None,
+    devices: Annotated[str, typer.Option("--devices", help="Where to train: cpu.")] = "auto",
+) -> None:
+    """Train a game from nothing into a new run folder."""
+    from rookery.interface.players import find_game, is_game
+    from rookery.interface.training import train_visibly
+    from rookery.interface.wording import screen
+    from rookery.run import RunFolder, recipe_for
+
+    check_devices(devices)
+    name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
+    rules = find_game(name)
+    config = changed(replace(recipe_for(name, recipe), game=name), minutes, settings)
+    folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config)
+    console = screen()
+    console.print(f"Training {rules.name} in {folder.path}, recipe {config.recipe}", soft_wrap=True)
+    train_visibly(folder, console)
+
+
+def free_folder(parent: Path, name: str) -> Path:
+    """The first of NAME-1, NAME-2, ... that does not exist."""
+    number = 1
+    while (parent / f"{name}-{number}").exists():
+        number += 1
+    return parent / f"{name}-{number}"
+
+
+def check_devices(text: str) -> None:
+    """DeviceMissing for a device that cannot be trained on."""
+    from rookery.base import DeviceMissing, UnknownName
+
+    for device in text.split(","):
+        kind = device.strip().partition(":")[0]
+        if kind in ("cuda", "mps"):
+            raise DeviceMissing(
+                f"{device.strip()} is not there: this version trains on cpu; "
+                "use --devices cpu, or leave it out"
+            )
+        if device.strip() not in DEVICES:
+            raise UnknownName("device", device.strip(), (*DEVICES, "cuda:0"))

@@ -1,0 +1,102 @@
+"""A game between a person and a player, by lines of text."""
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from rookery.arena import Player
+from rookery.base import IllegalPosition
+from rookery.games import DRAW, ONGOING, WIN, Action, Game, State
+
+HELP = "Type a move, or undo, hint, quit."
+
+
+class Sitting:
+    """One game; the person types, the player answers."""
+
+    def __init__(self, game: Game, player: Player, *, console: Console, person_first: bool) -> None:
+        self._game, self._player, self._console = game, player, console
+        self._person_first = person_first
+        self._actions: list[Action] = []
+
+    def play(self) -> None:
+        """Play until the game is over or the person leaves."""
+        order = "You move first." if self._person_first else f"{self._player.name} moves first."
+        self._say(f"{self._game.name} against {self._player.name}. {order} {HELP}")
+        self._show()
+        while self._game.rules.outcome(self._state()) == ONGOING:
+            if not self._is_persons_turn():
+                self._answer()
+            elif not self._ask():
+                return
+        self._say(self._result())
+
+    def _state(self) -> State:
+        return self._game.replay(self._actions)
+
+    def _is_persons_turn(self) -> bool:
+        return (len(self._actions) % 2 == 0) == self._person_first
+
+    def _ask(self) -> bool:
+        """Take one line from the person; False if there will be no more."""
+        try:
+            text = input("your move: ").strip()
+        except EOFError:
+            self._say("")
+            return False
+        if text in ("quit", "exit", "q"):
+            return False
+        if text == "undo":
+            self._undo()
+        elif text == "hint":
+            self._say(f"{self._player.name} would play {self._written(self._choice())}")
+        elif text:
+            self._move(text)
+        return True
+
+    def _move(self, text: str) -> None:
+        try:
+            action = self._game.module.read_move(self._state(), text)
+        except IllegalPosition as error:
+            self._say(f"{error}. {HELP}")
+            return
+        self._actions.append(int(action))
+        self._show()
+
+    def _undo(self) -> None:
+        """Back to before the person's last move."""
+        kept = len(self._actions) - 2
+        if kept < 0:
+            self._say("There is nothing to take back.")
+            return
+        del self._actions[kept:]
+        self._show()
+
+    def _answer(self) -> None:
+        action = self._choice()
+        self._say(f"{self._player.name} plays {self._written(action)}")
+        self._actions.append(action)
+        self._show()
+
+    def _choice(self) -> Action:
+        states = self._game.blank_states(1)
+        states[0] = self._state()
+        return int(np.asarray(self._player.choose(states))[0])
+
+    def _written(self, action: Action) -> str:
+        return str(self._game.module.write_move(self._state(), action))
+
+    def _result(self) -> str:
+        outcome = int(self._game.rules.outcome(self._state()))
+        if outcome == DRAW:
+            return "A draw."
+        return "You won." if (outcome == WIN) == self._is_persons_turn() else "You lost."
+
+    def _show(self) -> None:
+        board = Text("\n" + self._game.module.show(self._state()) + "\n")
+        board.highlight_words(["X"], "bold red")
+        board.highlight_words(["O"], "bold yellow")
+        self._console.print(board, soft_wrap=True)
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)

@@ -1,0 +1,78 @@
+"""Tables that people read: strength by group, and the result of a match."""
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from rookery.arena import MatchReport, Row, Share, Strength, Tally
+from rookery.interface.wording import count, elo, percent
+
+Column = tuple[str, Strength]
+"""A heading and what was measured."""
+
+
+def error_table(columns: Sequence[Column]) -> Table:
+    """Errors in percent with their 95 % interval, a row a group, a column a player."""
+    table = _table(columns, f"{columns[0][1].label}, in % (95 % interval)")
+    for rows in _side_by_side(columns):
+        table.add_row(rows[0].label, count(rows[0].number), *(_share(row.errors) for row in rows))
+    return table
+
+
+def not_best_table(columns: Sequence[Column]) -> Table | None:
+    """Moves that are not the best one; None where the ruler cannot tell."""
+    table = _table(columns, "moves slower or worse than the best, in % (95 % interval)")
+    for rows in _side_by_side(columns):
+        shares = [row.not_best for row in rows if row.not_best is not None]
+        if shares:
+            table.add_row(rows[0].label, count(rows[0].number), *map(_share, shares))
+    return table if table.row_count else None
+
+
+def match_table(report: MatchReport) -> Table:
+    """Wins, draws and losses of a, by who moved first."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(f"{report.a} moves")
+    for heading in ("games", "wins", "draws", "losses", "score"):
+        table.add_column(heading, justify="right")
+    for label, tally in (("first", report.first), ("second", report.second)):
+        table.add_row(label, *_tally(tally))
+    table.add_row("in all", *_tally(report.total), style="bold")
+    return table
+
+
+def match_verdict(report: MatchReport) -> str:
+    """The Elo difference in words, and how many games it really rests on."""
+    found = report.difference
+    return (
+        f"Elo {elo(found.elo)} for {report.a} "
+        f"(95 % interval {elo(found.low)} to {elo(found.high)}), "
+        f"{percent(100 * found.superiority)} sure to be the stronger; "
+        f"{count(report.distinct_games)} of {count(report.total.games)} games are distinct"
+    )
+
+
+def _table(columns: Sequence[Column], title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("number", justify="right")
+    for heading, _ in columns:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _side_by_side(columns: Sequence[Column]) -> list[tuple[Row, ...]]:
+    return list(zip(*(strength.rows for _, strength in columns), strict=True))
+
+
+def _share(share: Share) -> str:
+    if share.low == share.high:
+        return f"{share.percent:.1f}"
+    return f"{share.percent:.1f} ({share.low:.1f}-{share.high:.1f})"
+
+
+def _tally(tally: Tally) -> list[str]:
+    points = tally.wins + tally.draws / 2
+    score = percent(100 * points / tally.games) if tally.games else "-"
+    return [*map(count, (tally.games, tally.wins, tally.draws, tally.losses)), score]

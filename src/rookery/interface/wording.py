@@ -1,0 +1,34 @@
+"""Numbers as people read them."""
+
+from math import isfinite
+
+from rich.console import Console
+
+
+def screen() -> Console:
+    """The terminal, or wherever stdout goes."""
+    return Console(highlight=False)
+
+
+def count(number: float) -> str:
+    """12345.6 as 12,346."""
+    return f"{number:,.0f}"
+
+
+def duration(seconds: float) -> str:
+    """75 as 1:15, 3675 as 1:01:15."""
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def percent(share: float) -> str:
+    """7.25 as 7.2 %."""
+    return f"{share:.1f} %"
+
+
+def elo(difference: float) -> str:
+    """An Elo difference with its sign; beyond every game won or lost there is no number."""
+    if not isfinite(difference):
+        return "+inf" if difference > 0 else "-inf"
+    return f"{difference:+.0f}"

@@ -1,0 +1,64 @@
+"""The loss: cross entropies of the policy over legal actions and of win, draw, loss."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+ILLEGAL = -1e9  # a logit of probability zero that still multiplies with zero
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Means over a batch, each a tensor without axes.
+
+    total: policy + value_weight * value, what is made small.
+    policy: cross entropy of the policy, in nats.
+    value: cross entropy of win, draw and loss, in nats.
+    policy_kl: the part of `policy` that the net can still lose: KL(target || policy).
+    policy_accuracy: share of rows whose likeliest action is the target's.
+    value_accuracy: share of rows whose likeliest outcome is the target's.
+    """
+
+    total: Tensor
+    policy: Tensor
+    value: Tensor
+    policy_kl: Tensor
+    policy_accuracy: Tensor
+    value_accuracy: Tensor
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What the net should say, on its device.
+
+    policy: [B, A] probabilities, zero where illegal.
+    legal: [B, A] bool.
+    wdl: [B, 3] probabilities of win, draw and loss.
+    """
+
+    policy: Tensor
+    legal: Tensor
+    wdl: Tensor
+
+
+def measure_losses(
+    policy_logits: Tensor, wdl_logits: Tensor, *, targets: Targets, value_weight: float
+) -> Losses:
+    """Compare logits [B, A] and [B, 3] of any precision with the targets, in float32."""
+    logits = policy_logits.float().masked_fill(~targets.legal, ILLEGAL)
+    policy = cross_entropy(logits, targets.policy)
+    value = cross_entropy(wdl_logits.float(), targets.wdl)
+    return Losses(
+        total=policy + value_weight * value,
+        policy=policy,
+        value=value,
+        policy_kl=policy - torch.special.entr(targets.policy).sum(1).mean(),
+        policy_accuracy=_agreement(logits, targets.policy),
+        value_accuracy=_agreement(wdl_logits, targets.wdl),
+    )
+
+
+def _agreement(logits: Tensor, target: Tensor) -> Tensor:
+    return (logits.argmax(1) == target.argmax(1)).float().mean()

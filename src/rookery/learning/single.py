@@ -1,0 +1,58 @@
+"""Gradients computed by this process alone, on the net's device."""
+
+from dataclasses import fields
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rookery.learning.loss import Losses, Targets, measure_losses
+from rookery.learning.precision import autocast
+from rookery.replay import Batch
+
+
+class Single:
+    """Computes gradients of `net` in `accumulate` parts of a batch."""
+
+    def __init__(
+        self, net: nn.Module, *, accumulate: int, value_weight: float, precision: str
+    ) -> None:
+        self.net = net
+        self.accumulate = accumulate
+        self.value_weight = value_weight
+        self.precision = precision
+        self.device = next(net.parameters()).device
+
+    def gradients(self, batch: Batch) -> Losses:
+        """Set the parameters' gradients to those of the batch's mean loss; returns its means."""
+        self.net.zero_grad(set_to_none=True)
+        parts = [self._part(batch, rows) for rows in self._split(len(batch))]
+        means = {
+            field.name: torch.stack([getattr(part, field.name) for part in parts]).mean()
+            for field in fields(Losses)
+        }
+        return Losses(**means)
+
+    def _split(self, rows: int) -> list[slice]:
+        size = rows // self.accumulate
+        return [slice(size * part, size * (part + 1)) for part in range(self.accumulate)]
+
+    def _part(self, batch: Batch, rows: slice) -> Losses:
+        """Add one part's share to the gradients."""
+        planes = self._tensor(batch.planes[rows]).contiguous(memory_format=torch.channels_last)
+        targets = Targets(
+            policy=self._tensor(batch.policy[rows]),
+            legal=self._tensor(batch.legal[rows]),
+            wdl=self._tensor(batch.wdl[rows]),
+        )
+        with autocast(self.device, self.precision):
+            policy_logits, wdl_logits = self.net(planes)
+        losses = measure_losses(
+            policy_logits, wdl_logits, targets=targets, value_weight=self.value_weight
+        )
+        torch.autograd.backward(losses.total / self.accumulate)
+        return Losses(**{f.name: getattr(losses, f.name).detach() for f in fields(losses)})
+
+    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(array).to(self.device, non_blocking=True)

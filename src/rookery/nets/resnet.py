@@ -1,0 +1,132 @@
+"""A residual tower with two heads, and the same tower with its batch norm folded away.
+
+    planes [B, P, H, W] -> stem -> depth x block -> policy head -> logits [B, A]
+                                                 -> value head  -> win, draw, loss logits [B, 3]
+
+The planes set the precision of the tower once folded; the heads always run in float32. The last
+layer of each head starts at zero: an untrained net finds every move equally good and
+every result equally likely, and the first search is led by the rules alone.
+"""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+VALUE_CHANNELS = 2
+"""Channels the value head reads; it only needs a summary of the board."""
+
+
+class TowerConv(nn.Conv2d):
+    """A folded convolution of the tower: where the time goes, and what may run in fewer bits."""
+
+
+class ConvNorm(nn.Module):
+    """A convolution that keeps the board's size, then batch norm."""
+
+    def __init__(self, channels_in: int, channels_out: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels_in, channels_out, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels_out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.norm(self.conv(x))
+        return y
+
+    def folded(self) -> TowerConv:
+        """One convolution with a bias that gives what this gives in evaluation mode."""
+        norm, weight = self.norm, self.conv.weight
+        assert norm.running_mean is not None and norm.running_var is not None
+        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        blank = TowerConv(weight.shape[1], weight.shape[0], 3, padding=1, device="meta")
+        conv = blank.to_empty(device=weight.device)  # draws no random numbers
+        conv.weight.copy_(weight * scale[:, None, None, None])
+        assert conv.bias is not None
+        conv.bias.copy_(norm.bias - norm.running_mean * scale)
+        return conv
+
+
+class Block(nn.Module):
+    """Two convolutions around a short cut."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = ConvNorm(width, width)
+        self.second = ConvNorm(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu(self.second(functional.relu(self.first(x))) + x)
+
+
+class PolicyHead(nn.Module):
+    """Logits [B, A] of the actions."""
+
+    def __init__(self, width: int, channels: int, *, cells: int, num_actions: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(width, channels, 1)
+        self.last = zeroed(nn.Linear(channels * cells, num_actions))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.last(functional.relu(self.conv(x)).flatten(1))
+        return y
+
+
+class ValueHead(nn.Module):
+    """Logits [B, 3] of win, draw, loss for the player to move."""
+
+    def __init__(self, width: int, value_width: int, *, cells: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(width, VALUE_CHANNELS, 1)
+        self.hidden = nn.Linear(VALUE_CHANNELS * cells, value_width)
+        self.last = zeroed(nn.Linear(value_width, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = functional.relu(self.hidden(functional.relu(self.conv(x)).flatten(1)))
+        y: Tensor = self.last(hidden)
+        return y
+
+
+class ResNet(nn.Module):
+    """The tower and its heads."""
+
+    def __init__(
+        self,
+        planes_shape: tuple[int, int, int],
+        num_actions: int,
+        *,
+        width: int,
+        depth: int,
+        policy_channels: int,
+        value_width: int,
+    ) -> None:
+        super().__init__()
+        planes, height, board_width = planes_shape
+        cells = height * board_width
+        self.stem = ConvNorm(planes, width)
+        self.blocks = nn.Sequential(*(Block(width) for _ in range(depth)))
+        self.policy = PolicyHead(width, policy_channels, cells=cells, num_actions=num_actions)
+        self.value = ValueHead(width, value_width, cells=cells)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.blocks(functional.relu(self.stem(planes)))
+        x = x.float()  # the heads are small, and many processors are slow at theirs in fewer bits
+        return self.policy(x), self.value(x)
+
+
+def zeroed(layer: nn.Linear) -> nn.Linear:
+    """`layer` with all its parameters at zero."""
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+@torch.no_grad()
+def fold(net: nn.Module) -> nn.Module:
+    """A copy of `net` for evaluation on the CPU, every batch norm folded into its convolution."""
+    folded = copy.deepcopy(net).cpu().eval().requires_grad_(False)
+    for module in list(folded.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, ConvNorm):
+                setattr(module, name, child.folded().requires_grad_(False))
+    return folded

@@ -1,0 +1,155 @@
+"""Weights as bytes: a .safetensors file that any tool opens, with a header in its metadata.
+
+The metadata has one entry, `rookery`, a JSON text: format, game, net settings, step, fingerprint
+(a name for the tensors' content) and sha256. The latter is taken over the whole file, with zeros
+where it stands itself, so that no byte changes unnoticed. Nothing that is loaded can run code.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from rookery.base import ConfigError, FileDamaged, RookeryError, fingerprint, write_atomic
+from rookery.nets.build import NetConfig, PlanesShape, build_net
+
+FORMAT = 1
+_ENTRY = "rookery"
+_BLANK = "0" * 64
+
+
+@dataclass(frozen=True)
+class NetGame:
+    """What a net knows of the game it plays."""
+
+    name: str
+    version: int
+    planes_shape: PlanesShape
+    num_actions: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is written beside the tensors."""
+
+    game: NetGame
+    config: NetConfig
+    step: int
+    """Learning steps made so far."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A net's tensors, by name, and where they come from."""
+
+    header: Header
+    state: Mapping[str, Tensor]
+    fingerprint: str
+    """A short name for the content of `state`."""
+
+    def build(self) -> nn.Module:
+        """The net these weights belong to."""
+        game = self.header.game
+        net = build_net(self.header.config, game.planes_shape, game.num_actions)
+        net.load_state_dict(dict(self.state))
+        return net
+
+
+def pack(state: Mapping[str, Tensor], header: Header) -> bytes:
+    """The file of a net's `state_dict`; equal weights give equal bytes."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
+    entry = {
+        "format": FORMAT,
+        **asdict(header),
+        "fingerprint": fingerprint(safetensors.torch.save(tensors)),
+        "sha256": _BLANK,
+    }
+    draft = safetensors.torch.save(tensors, {_ENTRY: json.dumps(entry)})
+    digest = hashlib.sha256(draft).hexdigest()
+    return draft.replace(_BLANK.encode(), digest.encode(), 1)
+
+
+def unpack(payload: bytes, game: NetGame | None = None, *, source: str = "weights") -> Weights:
+    """The weights in `payload`, refused if damaged, newer, or not trained for `game`.
+
+    `source` is what messages call the payload, such as its path.
+    """
+    entry = _read_entry(payload, source)
+    if entry["format"] > FORMAT:
+        raise RookeryError(
+            f"{source} has format {entry['format']}, expected {FORMAT} or older; upgrade Rookery"
+        )
+    header = _read_header(entry, source)
+    if game is not None:
+        _check_game(header.game, game)
+    try:
+        state = safetensors.torch.load(payload)
+    except SafetensorError as error:
+        raise _damaged(source) from error
+    return Weights(header, state, entry["fingerprint"])
+
+
+def save(path: Path, state: Mapping[str, Tensor], *, header: Header) -> None:
+    """Write `pack(state, header)` to `path`, whole or not at all."""
+    write_atomic(path, pack(state, header))
+
+
+def load(path: Path, game: NetGame | None = None) -> Weights:
+    """The weights in the file at `path`; see `unpack`."""
+    try:
+        payload = path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
+    return unpack(payload, game, source=str(path))
+
+
+def _read_entry(payload: bytes, source: str) -> dict[str, Any]:
+    length = int.from_bytes(payload[:8], "little")
+    try:
+        table = json.loads(payload[8 : 8 + length])
+        entry: dict[str, Any] = json.loads(table["__metadata__"][_ENTRY])
+        digest = entry["sha256"].encode()
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(source) from error
+    blanked = payload.replace(digest, _BLANK.encode(), 1)
+    if hashlib.sha256(blanked).hexdigest().encode() != digest:
+        raise _damaged(source)
+    return entry
+
+
+def _read_header(entry: dict[str, Any], source: str) -> Header:
+    try:
+        game = dict(entry["game"], planes_shape=tuple(entry["game"]["planes_shape"]))
+        return Header(NetGame(**game), NetConfig(**entry["config"]), entry["step"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise _damaged(source) from error
+
+
+def _check_game(found: NetGame, expected: NetGame) -> None:
+    if found.num_actions != expected.num_actions:
+        raise ConfigError(
+            f"{expected.name} has {expected.num_actions} actions, got {found.num_actions}; "
+            f"was this net trained for {found.name}?"
+        )
+    if found.name != expected.name or found.planes_shape != expected.planes_shape:
+        raise ConfigError(
+            f"{expected.name} has planes {expected.planes_shape}, got a net for {found.name} "
+            f"with planes {found.planes_shape}; choose a net trained for {expected.name}"
+        )
+    if found.version != expected.version:
+        raise ConfigError(
+            f"{expected.name} is at version {expected.version} of its rules, got a net for "
+            f"version {found.version}; train it again, or play with the Rookery that made it"
+        )
+
+
+def _damaged(source: str) -> FileDamaged:
+    return FileDamaged(
+        f"{source} is truncated, altered or not a Rookery net; restore it from a copy"
+    )

@@ -1,0 +1,56 @@
+"""A shard: the samples of one iteration in one write-once, checked file, `000012.shard`."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import FileDamaged, RunFolderError, read_arrays, write_arrays
+from rookery.games import Game
+from rookery.replay.samples import Samples
+
+COLUMNS = [field.name for field in fields(Samples)]
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """Where shard `number` lives in `folder`."""
+    return folder / f"{number:06}.shard"
+
+
+def write_shard(path: Path, samples: Samples, *, game: Game) -> None:
+    """Write `samples` of `game`; the file appears whole or not at all."""
+    columns = {name: getattr(samples, name) for name in COLUMNS}
+    columns["states"] = _to_bytes(samples.states)
+    write_arrays(path, columns, {"kind": "shard", "game": game.name, "version": game.version})
+
+
+def read_shard(path: Path, *, game: Game) -> Samples:
+    """The samples of a shard of `game`, or FileDamaged, or RunFolderError for another game's."""
+    columns, header = read_arrays(path)
+    if header.get("kind") != "shard" or sorted(columns) != sorted(COLUMNS):
+        raise FileDamaged(f"{path} is no shard; restore it from a copy")
+    found = f"{header['game']} version {header['version']}"
+    if found != f"{game.name} version {game.version}":
+        raise RunFolderError(
+            f"{path} holds {found}, expected {game.name} version {game.version}; "
+            "resume with the game the run was started with, or start a new run"
+        )
+    return Samples(**columns | {"states": _from_bytes(columns["states"], game)})
+
+
+def _to_bytes(states: NDArray[Any]) -> NDArray[np.uint8]:
+    """[R, bytes of a state]: a record dtype does not survive the file format unchanged."""
+    raw = np.ascontiguousarray(states).view(np.uint8)
+    return raw.reshape(len(states), states.dtype.itemsize)
+
+
+def _from_bytes(raw: NDArray[np.uint8], game: Game) -> NDArray[Any]:
+    dtype = game.blank_states(0).dtype
+    if raw.shape[1] != dtype.itemsize:
+        raise RunFolderError(
+            f"a {game.name} state has {dtype.itemsize} bytes, the shard's have {raw.shape[1]}; "
+            "the rules changed without a new version: raise VERSION and start a new run"
+        )
+    return raw.reshape(-1).view(dtype)

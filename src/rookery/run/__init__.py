@@ -1,0 +1,24 @@
+"""A run: its config, its folder, and the loop that turns the ring."""
+
+from rookery.run.config import Config, RunConfig, apply, from_json, setting_names, to_json
+from rookery.run.folder import RunFolder
+from rookery.run.loop import Moment, Stopped, Watcher, train
+from rookery.run.recipes import RECIPES, recipe_for
+from rookery.run.stats import Stats
+
+__all__ = [
+    "RECIPES",
+    "Config",
+    "Moment",
+    "RunConfig",
+    "RunFolder",
+    "Stats",
+    "Stopped",
+    "Watcher",
+    "apply",
+    "from_json",
+    "recipe_for",
+    "setting_names",
+    "to_json",
+    "train",
+]

@@ -1,0 +1,118 @@
+"""The run folder, the truth about a run. Every file in it appears whole or not at all.
+
+    run.json              format of the folder, the game and the version of its rules
+    config.json           the resolved settings, written before the first game
+    stats.jsonl           one line an event or iteration, append-only
+    checkpoint            all that is needed to go on
+    weights/000120.safetensors   the net that plays, by iteration
+    replay/000012.shard   compact positions, while the window needs them
+    .lock                 held by the process that trains
+"""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from rookery.base import FileDamaged, RunFolderError, write_atomic
+from rookery.games import Game, game
+from rookery.nets import Header, NetGame, Weights, load, pack
+from rookery.run.config import Config, from_json, to_json
+
+FORMAT = 1
+
+
+class RunFolder:
+    """An existing run folder."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the run at `path`, or RunFolderError."""
+        self.path = path
+        if not path.is_dir():
+            raise RunFolderError(f"{path} is not a run folder; start one with rookery train")
+        identity = self._identity()
+        self.config = from_json(self._read("config.json"))
+        self.game: Game = game(self.config.game)
+        if identity["version"] != self.game.version or identity["game"] != self.game.name:
+            raise RunFolderError(
+                f"{path} is a run of {identity['game']} version {identity['version']}, but the rules "
+                f"here are {self.game.name} version {self.game.version}; start a new run"
+            )
+
+    @classmethod
+    def create(cls, path: Path, config: Config) -> "RunFolder":
+        """A new run folder; what is there already is never touched."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise RunFolderError(
+                f"{path} exists already; go on with `rookery resume {path}` or choose another folder"
+            )
+        rules = game(config.game)
+        for folder in (path, path / "weights", path / "replay"):
+            folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(path / "config.json", to_json(config).encode())
+        identity = {"format": FORMAT, "game": rules.name, "version": rules.version}
+        write_atomic(path / "run.json", json.dumps(identity).encode())
+        return cls(path)
+
+    def change(self, config: Config) -> None:
+        """Go on with other settings; the net and the game stay what they were."""
+        if config.net != self.config.net:
+            raise RunFolderError("net settings cannot change in a run; start a new one")
+        write_atomic(self.path / "config.json", to_json(config).encode())
+        self.config = config
+
+    def lock(self) -> IO[bytes]:
+        """Hold the folder until the returned file is closed; RunFolderError if another does."""
+        file = open(self.path / ".lock", "wb")  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise RunFolderError(f"{self.path} is being trained by another process") from error
+        return file
+
+    def net_game(self) -> NetGame:
+        """What a net of this run must fit."""
+        rules = self.game
+        return NetGame(rules.name, rules.version, rules.planes_shape, rules.num_actions)
+
+    def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
+        """Write the playing net of `iteration`."""
+        header = Header(game=self.net_game(), config=self.config.net, step=step)
+        payload = pack(net.state_dict(), header)
+        write_atomic(self.path / "weights" / f"{iteration:06}.safetensors", payload)
+
+    def load_weights(self, iteration: int | None = None) -> Weights:
+        """The newest playing net, or that of `iteration`."""
+        paths = sorted((self.path / "weights").glob("*.safetensors"))
+        if not paths:
+            raise RunFolderError(f"{self.path} has no weights yet; let it train a little longer")
+        if iteration is None:
+            return load(paths[-1], self.net_game())
+        path = self.path / "weights" / f"{iteration:06}.safetensors"
+        if path not in paths:
+            known = ", ".join(str(int(path.stem)) for path in paths[-5:])
+            raise RunFolderError(f"{self.path} has no weights of iteration {iteration}; it has {known}")
+        return load(path, self.net_game())
+
+    def _identity(self) -> dict[str, Any]:
+        try:
+            identity: dict[str, Any] = json.loads(self._read("run.json"))
+            newer = identity["format"] > FORMAT
+            assert {"game", "version"} <= identity.keys()
+        except (ValueError, KeyError, TypeError, AssertionError) as error:
+            raise FileDamaged(f"{self.path / 'run.json'} is damaged; restore it") from error
+        if newer:
+            raise RunFolderError(
+                f"{self.path} was written by a newer Rookery (format {identity['format']}, "
+                f"this one knows {FORMAT}); upgrade Rookery"
+            )
+        return identity
+
+    def _read(self, name: str) -> str:
+        if not os.path.exists(self.path / name):
+            raise RunFolderError(
+                f"{self.path} is not a whole run folder ({name} is missing); choose another one"
+            )
+        return (self.path / name).read_text()

@@ -1,0 +1,36 @@
+"""Recipes: functions that return the whole config of a run. One file a game."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rookery.base import UnknownName
+from rookery.games import game, game_names
+from rookery.run.config import Config
+from rookery.run.recipes.any import any_game
+from rookery.run.recipes.connect4 import connect4_laptop, connect4_quick
+from rookery.run.recipes.tictactoe import tictactoe_demo
+
+RECIPES: dict[str, Callable[[], Config]] = {
+    "connect4-laptop": connect4_laptop,
+    "connect4-quick": connect4_quick,
+    "tictactoe-demo": tictactoe_demo,
+}
+DEFAULTS = {"connect4": "connect4-laptop", "tictactoe": "tictactoe-demo"}
+
+
+def recipe_for(game_name: str, recipe: str | None = None) -> Config:
+    """The config of `recipe` for a game, or the game's default one."""
+    rules = game(game_name)
+    if game_name not in game_names() and recipe is None:
+        return replace(any_game(), game=game_name)
+    name = recipe or DEFAULTS[rules.name]
+    if name not in RECIPES:
+        raise UnknownName("recipe", name, RECIPES)
+    config = RECIPES[name]()
+    if config.game != rules.name:
+        fitting = [other for other, make in RECIPES.items() if make().game == rules.name]
+        raise UnknownName(f"recipe for {rules.name}:", name, fitting)
+    return config
+
+
+__all__ = ["DEFAULTS", "RECIPES", "recipe_for"]

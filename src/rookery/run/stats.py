@@ -1,0 +1,48 @@
+"""The statistics of a run: one JSON line an iteration or event, readable while it runs."""
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from rookery.base import DiskFull, write_atomic
+
+Line = dict[str, Any]
+
+
+class Stats:
+    """The file of a run's statistics."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "stats.jsonl"
+
+    def append(self, kind: str, iteration: int, **parts: Any) -> Line:
+        """Add a line of `kind`; dataclasses among `parts` become objects."""
+        plain = {name: asdict(p) if is_dataclass(p) else p for name, p in parts.items()}  # type: ignore[arg-type]
+        line = {"kind": kind, "iteration": iteration, **plain}
+        try:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull(f"no room left to write {self.path}; free some and resume") from error
+            raise
+        return line
+
+    def lines(self) -> Iterator[Line]:
+        """All whole lines, oldest first; a last line cut short by a crash is passed over."""
+        if not os.path.exists(self.path):
+            return
+        for text in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                yield json.loads(text)
+            except json.JSONDecodeError:
+                continue
+
+    def forget_after(self, iteration: int) -> None:
+        """Drop the lines of iterations that a resumed run will make again."""
+        kept = [json.dumps(line) for line in self.lines() if line["iteration"] <= iteration]
+        write_atomic(self.path, "".join(line + "\n" for line in kept).encode())

@@ -1,0 +1,122 @@
+"""Searching many positions at once: what self-play and arena call."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import seeds
+from rookery.games import Game, States
+from rookery.search import cpu
+from rookery.search.gumbel import visit_table
+from rookery.search.settings import SearchConfig
+from rookery.search.tree import new_tree
+
+
+class Evaluator(Protocol):
+    """What the search asks of a net."""
+
+    def __call__(
+        self, planes: NDArray[np.float32], /
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Policy logits [B, A] and win-draw-loss probabilities [B, 3] of planes [B, P, H, W]."""
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The answers of G searches. Values are for the player to move.
+
+    actions: [G] the move to make.
+    policy: [G, A] the policy after the search.
+    visits: [G, A] simulations per move.
+    values: [G, 2] value and draw probability.
+    """
+
+    actions: NDArray[np.int32]
+    policy: NDArray[np.float32]
+    visits: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+class Search:
+    """G trees that grow in step; every wave is one call of the evaluator."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        *,
+        config: SearchConfig,
+        num_games: int,
+        max_simulations: int,
+        explore: bool,
+        seed: int,
+    ) -> None:
+        self.game = game
+        self.evaluator = evaluator
+        self.config = config
+        self.max_simulations = max_simulations
+        nodes = max_simulations + 1
+        self.tree = new_tree(
+            game, num_games, num_nodes=nodes, num_edges=nodes * min(game.max_legal, 64)
+        )
+        self.tree.streams[:] = seeds(num_games, seed, "search")
+        self.evaluations = 0
+        self._settings = config.settings(explore=explore)
+        self._kernels = cpu.bind(game.rules)
+        self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
+
+    @property
+    def roots(self) -> States:
+        """[G] the positions to search, for the caller to fill; none may be over."""
+        return self.tree.states[:, 0]
+
+    def run(self, simulations: int, num_games: int | None = None) -> Decisions:
+        """Search the first `num_games` roots (all by default), `simulations` each."""
+        self.begin(simulations, num_games)
+        return self.finish(simulations, num_games)
+
+    def begin(self, simulations: int, num_games: int | None = None) -> None:
+        """Plant the trees, evaluate and expand their roots."""
+        assert simulations <= self.max_simulations
+        games = np.arange(num_games or len(self.tree.searches))
+        self._kernels.begin(self.tree, self._settings, simulations, len(games))
+        self._evaluate(games)
+
+    def finish(self, simulations: int, num_games: int | None = None) -> Decisions:
+        """Run the simulations that `begin` owes, and decide."""
+        count = num_games or len(self.tree.searches)
+        table = _table(self.config.considered, simulations)
+        needs_net = np.zeros(count, np.bool_)
+        while True:
+            self._kernels.descend(self.tree, self._settings, table, needs_net)
+            games = np.flatnonzero(needs_net)
+            if not len(games):
+                break
+            self._evaluate(games)
+        return self._decide(count)
+
+    def _evaluate(self, games: NDArray[Any]) -> None:
+        planes = self._planes[: len(games)]
+        self._kernels.gather(self.tree, games, planes)
+        logits, wdl = self.evaluator(planes)
+        self._kernels.ascend(self.tree, self._settings, games, logits, wdl)
+        self.evaluations += len(games)
+
+    def _decide(self, count: int) -> Decisions:
+        decisions = Decisions(
+            actions=np.zeros(count, np.int32),
+            policy=np.zeros((count, self.game.num_actions), np.float32),
+            visits=np.zeros((count, self.game.num_actions), np.int32),
+            values=np.zeros((count, 2), np.float32),
+        )
+        out = (decisions.actions, decisions.policy, decisions.visits, decisions.values)
+        self._kernels.decide(self.tree, self._settings, count, *out)
+        return decisions
+
+
+@cache
+def _table(considered: int, simulations: int) -> NDArray[np.int32]:
+    return visit_table(considered, simulations)

@@ -1,0 +1,55 @@
+"""The search's scalar functions for all games at once, on CPU threads.
+
+The casts keep one type of index, so that every function is compiled once.
+"""
+
+from functools import cache
+from types import ModuleType
+
+import numba
+import numpy as np
+
+from rookery.base import namespace, parallel
+from rookery.search import decide, simulate
+
+
+@cache
+def bind(rules: ModuleType) -> ModuleType:
+    """`begin`, `descend`, `gather`, `ascend` and `decide` over games, for the game of `rules`."""
+    one = simulate.bind(rules)
+
+    @parallel
+    def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
+        for g in numba.prange(num_games):
+            one.begin(tree, settings, np.int64(simulations), np.int64(g))
+
+    @parallel
+    def descend(tree, settings, table, needs_net):  # type: ignore[no-untyped-def]
+        for g in numba.prange(needs_net.shape[0]):
+            needs_net[g] = one.descend(tree, settings, table, np.int64(g))
+
+    @parallel
+    def gather(tree, games, planes):  # type: ignore[no-untyped-def]
+        for row in numba.prange(games.shape[0]):
+            one.write_planes(tree, np.int64(games[row]), planes[row])
+
+    @parallel
+    def ascend(tree, settings, games, logits, wdl):  # type: ignore[no-untyped-def]
+        for row in numba.prange(games.shape[0]):
+            one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
+
+    @parallel
+    def decide_all(  # type: ignore[no-untyped-def]
+        tree, settings, num_games, actions, policy, visits, values
+    ):
+        for g in numba.prange(num_games):
+            decide.decide(tree, settings, np.int64(g), actions, policy, visits, values)
+
+    functions = {
+        "begin": begin,
+        "descend": descend,
+        "gather": gather,
+        "ascend": ascend,
+        "decide": decide_all,
+    }
+    return namespace(f"{rules.__name__}.cpu", functions)

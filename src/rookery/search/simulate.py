@@ -1,0 +1,187 @@
+"""One simulation of one game: down to a leaf, and back up with its value. Scalar, for any device.
+
+`descend` runs simulations until one needs the net (terminal and proved leaves do not) and leaves
+its path in the tree; `ascend` takes the net's answer from there.
+"""
+
+import math
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import compiled, namespace, uniform
+from rookery.games import ONGOING, WIN
+from rookery.search import gumbel, puct
+from rookery.search.settings import PUCT, Settings
+from rookery.search.tree import UNVISITED, Tree, add_edges, add_node, edge_proof, edges_of, plant
+
+
+@compiled
+def begin(tree: Tree, settings: Settings, simulations: int, g: int) -> None:
+    """Empty tree g, draw the noise of its root, and owe it `simulations`."""
+    plant(tree, g)
+    tree.searches[g].simulations_left = simulations
+    for i in range(tree.noise.shape[1]):
+        if settings.method == PUCT:
+            tree.noise[g, i] = puct.draw_gamma(tree, g, settings.noise_alpha)
+        else:
+            tree.noise[g, i] = -math.log(-math.log(uniform(tree.streams, g)))
+
+
+@compiled
+def select(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int, node: int) -> int:
+    """The edge that the simulation takes from `node`."""
+    if settings.method == PUCT:
+        return puct.select_puct(tree, settings, g, node)
+    if node == 0:
+        return gumbel.select_root(tree, settings, table, g)
+    return gumbel.select_inner(tree, settings, g, node)
+
+
+@compiled
+def walk(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int) -> int:
+    """Follow the tree from the root; the node where it ends, or UNVISITED past its last edge."""
+    node, length = np.int64(0), 0
+    while (
+        node != UNVISITED
+        and tree.nodes[g, node].num_edges > 0
+        and tree.nodes[g, node].proof == ONGOING
+    ):
+        edge = select(tree, settings, table, g, node)
+        tree.path[g, length].node = node
+        tree.path[g, length].edge = edge
+        length += 1
+        node = np.int64(tree.edges[g, edge].child)
+    tree.searches[g].path_length = length
+    return node
+
+
+@compiled
+def prove(tree: Tree, g: int, node: int) -> int:
+    """The result of `node` if its children's proofs settle it: one win, or all of them known."""
+    best = -WIN
+    is_settled = True
+    first, count = edges_of(tree, g, node)
+    for edge in range(first, first + count):
+        proof = edge_proof(tree, g, edge)
+        if proof == WIN:
+            return WIN
+        if proof == ONGOING:
+            is_settled = False
+        else:
+            best = max(best, proof)
+    return best if is_settled else ONGOING
+
+
+@compiled
+def back_up(tree: Tree, settings: Settings, g: int, value: float, draw: float) -> None:
+    """Add the leaf's value to every edge of the path, proving nodes on the way where it can."""
+    is_proved = tree.nodes[g, tree.searches[g].leaf].proof != ONGOING
+    for i in range(tree.searches[g].path_length - 1, -1, -1):
+        edge, node = np.int64(tree.path[g, i].edge), np.int64(tree.path[g, i].node)
+        value = -value
+        tree.edges[g, edge].visits += 1
+        tree.edges[g, edge].value_sum += value
+        tree.edges[g, edge].draw_sum += draw
+        if settings.prove and is_proved:
+            proof = prove(tree, g, node)
+            is_proved = proof != ONGOING
+            if is_proved:
+                tree.nodes[g, node].proof = proof
+                value, draw = np.float32(proof), np.float32(proof == 0)
+    tree.searches[g].simulations_left -= 1
+    if settings.prove and tree.nodes[g, 0].proof != ONGOING:
+        tree.searches[g].simulations_left = 0
+
+
+@compiled
+def write_priors(tree: Tree, g: int, first: int, count: int, logits: NDArray[np.float32]) -> None:
+    """Edges for the `count` legal moves in `tree.legal`, with the log softmax of their logits."""
+    highest = gumbel.NEVER
+    for i in range(count):
+        highest = max(highest, logits[tree.legal[g, i]])
+    total = np.float32(0.0)
+    for i in range(count):
+        total += math.exp(logits[tree.legal[g, i]] - highest)
+    normaliser = highest + math.log(total)
+    for i in range(count):
+        tree.edges[g, first + i].action = tree.legal[g, i]
+        tree.edges[g, first + i].log_prior = logits[tree.legal[g, i]] - normaliser
+
+
+@compiled
+def normalise_noise(tree: Tree, g: int) -> None:
+    """Make the gamma draws of the root's edges one Dirichlet draw."""
+    total = np.float32(0.0)
+    for i in range(tree.nodes[g, 0].num_edges):
+        total += tree.noise[g, i]
+    for i in range(tree.nodes[g, 0].num_edges):
+        tree.noise[g, i] /= total
+
+
+def bind(rules: ModuleType) -> ModuleType:
+    """`begin`, `descend`, `write_planes` and `ascend` for the game of `rules`."""
+
+    @compiled
+    def grow(tree, g):  # type: ignore[no-untyped-def]
+        """The position behind the last edge of the path, as a new leaf."""
+        last = tree.searches[g].path_length - 1
+        parent, edge = tree.path[g, last].node, np.int64(tree.path[g, last].edge)
+        node = add_node(tree, g, edge)
+        tree.states[g, node] = tree.states[g, parent]
+        rules.play(tree.states[g, node], tree.edges[g, edge].action)
+        tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
+        return node
+
+    @compiled
+    def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
+        """Give the leaf its edges; the scratch node gets none."""
+        node = np.int64(tree.searches[g].leaf)
+        if node == tree.nodes.shape[1] - 1:
+            return
+        count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
+        first = add_edges(tree, g, node, count)
+        write_priors(tree, g, first, count, logits)
+        if node == 0 and settings.method == PUCT:
+            normalise_noise(tree, g)
+
+    @compiled
+    def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
+        """Write what the net sees of the leaf."""
+        rules.planes(tree.states[g, tree.searches[g].leaf], out)
+
+    steps = namespace(f"{rules.__name__}.steps", {"grow": grow, "expand": expand})
+
+    @compiled
+    def descend(tree, settings, table, g):  # type: ignore[no-untyped-def]
+        """Run simulations up to the first that needs the net; whether there is one."""
+        while tree.searches[g].simulations_left > 0:
+            node = walk(tree, settings, table, g)
+            if node == UNVISITED:
+                node = steps.grow(tree, g)
+            tree.searches[g].leaf = node
+            proof = tree.nodes[g, node].proof
+            if proof == ONGOING:
+                return True
+            back_up(tree, settings, g, np.float32(proof), np.float32(proof == 0))
+        return False
+
+    @compiled
+    def ascend(tree, settings, g, logits, wdl):  # type: ignore[no-untyped-def]
+        """Expand the leaf with the net's answer and carry its value up."""
+        node = np.int64(tree.searches[g].leaf)
+        value, draw = wdl[0] - wdl[2], wdl[1]
+        tree.nodes[g, node].value = value
+        tree.nodes[g, node].draw = draw
+        steps.expand(tree, settings, g, logits)
+        if tree.searches[g].path_length > 0:
+            back_up(tree, settings, g, value, draw)
+
+    functions = {
+        "begin": begin,
+        "descend": descend,
+        "write_planes": write_planes,
+        "ascend": ascend,
+    }
+    return namespace(f"{rules.__name__}.simulate", functions)

@@ -1,0 +1,33 @@
+"""What makes games differ: random openings, and moves drawn from the policy."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import compiled, uniform
+
+
+@compiled
+def draw_move(
+    policy: NDArray[np.float32], temperature: float, streams: NDArray[np.uint64], g: int
+) -> int:
+    """A move drawn with probability policy ** (1 / temperature), by stream g."""
+    total = 0.0
+    for action in range(policy.shape[0]):
+        total += policy[action] ** (1.0 / temperature)
+    mark = uniform(streams, g) * total
+    last = 0
+    for action in range(policy.shape[0]):
+        if policy[action] > 0:
+            last = action
+            mark -= policy[action] ** (1.0 / temperature)
+            if mark < 0:
+                break
+    return last
+
+
+@compiled
+def draw_opening_plies(share: float, most: int, streams: NDArray[np.uint64], g: int) -> int:
+    """How many random moves the next game begins with."""
+    if uniform(streams, g) >= share:
+        return 0
+    return min(1 + int(uniform(streams, g) * most), most)

@@ -1,0 +1,121 @@
+"""One ply of one game of self-play, and the start of a new one. Scalar, for any device."""
+
+from functools import cache
+from types import ModuleType
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import compiled, namespace, parallel, uniform
+from rookery.games import LOSS, ONGOING
+from rookery.selfplay.exploration import draw_move, draw_opening_plies
+from rookery.selfplay.history import History
+
+
+class Manner(NamedTuple):
+    """How the games are played, as plain numbers that kernels take."""
+
+    temperature: float
+    temperature_plies: int
+    opening_share: float
+    opening_plies: int
+    resign: float
+
+
+class Moves(NamedTuple):
+    """The decisions of G searches, as kernels take them (see `search.Decisions`)."""
+
+    actions: NDArray[np.int32]
+    policy: NDArray[np.float32]
+    values: NDArray[np.float32]
+
+
+@compiled
+def choose(history: History, moves: Moves, manner: Manner, g: int) -> int:
+    """The move to make: drawn from the policy in the first plies, then the search's own."""
+    if history.first_plies[g] + history.lengths[g] < manner.temperature_plies:
+        return draw_move(moves.policy[g], manner.temperature, history.streams, g)
+    return np.int64(moves.actions[g])
+
+
+def _bind_steps(rules: ModuleType) -> ModuleType:
+    @compiled
+    def write(history, roots, moves, action, g):  # type: ignore[no-untyped-def]
+        """Write down the position, its policy and the move."""
+        ply = history.lengths[g]
+        history.states[g, ply] = roots[g]
+        history.actions[g, ply] = action
+        history.values[g, ply, 0] = moves.values[g, 0]
+        history.values[g, ply, 1] = moves.values[g, 1]
+        count = rules.legal(roots[g], history.policy_actions[g, ply])
+        history.num_legal[g, ply] = count
+        for i in range(count):
+            history.policy[g, ply, i] = moves.policy[g, history.policy_actions[g, ply, i]]
+        history.lengths[g] = ply + 1
+
+    @compiled
+    def open_randomly(state, plies, legal, streams, g):  # type: ignore[no-untyped-def]
+        """Set `state` to a start followed by `plies` random moves; whether it is still going."""
+        rules.start(state)
+        for _ in range(plies):
+            count = rules.legal(state, legal)
+            rules.play(state, legal[min(int(uniform(streams, g) * count), count - 1)])
+            if rules.outcome(state) != ONGOING:
+                return False
+        return True
+
+    return namespace(f"{rules.__name__}.ply", {"write": write, "open_randomly": open_randomly})
+
+
+def _bind_one(rules: ModuleType) -> ModuleType:
+    steps = _bind_steps(rules)
+
+    @compiled
+    def advance(history, roots, moves, manner, g):  # type: ignore[no-untyped-def]
+        """Make a move in game g; its result is set where that ends it."""
+        action = choose(history, moves, manner, g)
+        steps.write(history, roots, moves, action, g)
+        rules.play(roots[g], action)
+        outcome = rules.outcome(roots[g])
+        mover = 1 if history.lengths[g] % 2 == 0 else -1  # the first player is to move again
+        if outcome != ONGOING:
+            history.results[g] = mover * outcome
+        elif moves.values[g, 0] < -manner.resign and manner.resign > 0:
+            history.results[g] = -mover * LOSS
+        else:
+            history.results[g] = ONGOING
+
+    @compiled
+    def restart(history, roots, manner, g):  # type: ignore[no-untyped-def]
+        """Begin a new game in place g, with a random opening where the draw says so."""
+        legal = history.policy_actions[g, 0]
+        plies = draw_opening_plies(manner.opening_share, manner.opening_plies, history.streams, g)
+        while not steps.open_randomly(roots[g], plies, legal, history.streams, g):
+            pass
+        history.first_plies[g] = plies
+        history.lengths[g] = 0
+        history.results[g] = ONGOING
+
+    return namespace(f"{rules.__name__}.selfplay", {"advance": advance, "restart": restart})
+
+
+@cache
+def bind(rules: ModuleType) -> ModuleType:
+    """`advance` and `restart` over games, on CPU threads, for the game of `rules`."""
+    one = _bind_one(rules)
+
+    @parallel
+    def advance(history, roots, moves, manner):  # type: ignore[no-untyped-def]
+        for g in numba.prange(roots.shape[0]):
+            one.advance(history, roots, moves, manner, np.int64(g))
+
+    @parallel
+    def restart(history, roots, manner, games):  # type: ignore[no-untyped-def]
+        for i in numba.prange(games.shape[0]):
+            one.restart(history, roots, manner, np.int64(games[i]))
+
+    return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})
+
+

@@ -1,0 +1,189 @@
+"""The solvers agree with a plain minimax, with symmetry, and with published facts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rookery.arena.solvers import (
+    GROUPS,
+    Connect4Solver,
+    ExhaustiveSolver,
+    group_of,
+    load_positions,
+    plies_left,
+    read_line,
+    write_line,
+)
+from rookery.base import IllegalPosition
+from rookery.games import DRAW, LOSS, ONGOING, WIN, game
+
+CONNECT4 = game("connect4")
+TICTACTOE = game("tictactoe")
+SOLVER = Connect4Solver(18)
+LATE = 34  # plies: a plain minimax takes a moment from here on
+
+
+def lines_of_four() -> list[tuple[tuple[int, int], ...]]:
+    steps = ((1, 0), (0, 1), (1, 1), (1, -1))
+    cells = [(column, row) for column in range(7) for row in range(6)]
+    runs = [[(c + k * dc, r + k * dr) for k in range(4)] for c, r in cells for dc, dr in steps]
+    return [tuple(run) for run in runs if all(cell in cells for cell in run)]
+
+
+LINES = lines_of_four()
+THROUGH = {(c, r): [line for line in LINES if (c, r) in line] for c in range(7) for r in range(6)}
+
+
+def plain_score(moves: str) -> int | None:
+    """Minimax with a dict of cells and no bitboards; None where the last move has won."""
+    owner: dict[tuple[int, int], int] = {}
+    heights = [0] * 7
+    for ply, column in enumerate(int(move) - 1 for move in moves):
+        owner[column, heights[column]] = ply % 2
+        last = (column, heights[column])
+        heights[column] += 1
+    if any(all(owner.get(cell) == owner[last] for cell in line) for line in THROUGH[last]):
+        return None
+    return max((plain_move_score(moves, column) for column in open_columns(moves)), default=0)
+
+
+def plain_move_score(moves: str, column: str) -> int:
+    after = plain_score(moves + column)
+    return (43 - len(moves)) // 2 if after is None else -after
+
+
+def open_columns(moves: str) -> list[str]:
+    return [column for column in "1234567" if moves.count(column) < 6]
+
+
+def random_moves(seed: int, plies: int) -> str:
+    """A game that is not over after `plies`."""
+    rng = np.random.default_rng(seed)
+    state, moves = CONNECT4.position(""), ""
+    while len(moves) < plies:
+        moves += str(rng.choice(open_columns(moves)))
+        CONNECT4.rules.play(state, int(moves[-1]) - 1)
+        if CONNECT4.rules.outcome(state) != ONGOING:
+            state, moves = CONNECT4.position(""), ""
+    return moves
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), plies=st.integers(LATE, 41))
+def test_endgame_scores_equal_plain_minimax(seed: int, plies: int) -> None:
+    moves = random_moves(seed, plies)
+    state = CONNECT4.position(moves)
+    expected = [
+        plain_move_score(moves, column) if column in open_columns(moves) else None
+        for column in "1234567"
+    ]
+    assert SOLVER.scores(state) == expected
+    assert SOLVER.score(state) == plain_score(moves)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), plies=st.integers(18, 36))
+def test_mirrored_positions_have_mirrored_scores(seed: int, plies: int) -> None:
+    moves = random_moves(seed, plies)
+    mirrored = "".join(str(8 - int(column)) for column in moves)
+    scores = SOLVER.scores(CONNECT4.position(moves))
+    assert Connect4Solver(16).scores(CONNECT4.position(mirrored)) == scores[::-1]
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), plies=st.integers(18, 36))
+def test_score_is_the_best_of_the_moves_and_is_reached_exactly(seed: int, plies: int) -> None:
+    state = CONNECT4.position(random_moves(seed, plies))
+    score = SOLVER.score(state)
+    assert score == max(move for move in SOLVER.scores(state) if move is not None)
+    assert SOLVER.reaches(state, score) and not SOLVER.reaches(state, score + 1)
+
+
+def test_immediate_win_scores_the_stones_in_hand() -> None:
+    assert SOLVER.score(CONNECT4.position("112233")) == 18
+    assert SOLVER.score(CONNECT4.position("7112233")) == 18
+
+
+def test_finished_game_has_no_score() -> None:
+    with pytest.raises(IllegalPosition, match="over"):
+        SOLVER.score(CONNECT4.position("1122334"))
+
+
+def test_nodes_count_up_and_the_table_remembers() -> None:
+    solver = Connect4Solver(18)
+    state = CONNECT4.position(random_moves(5, 20))
+    solver.score(state)
+    first = solver.nodes
+    solver.score(state)
+    assert first > 100 and solver.nodes - first < first / 10
+
+
+@pytest.mark.parametrize(
+    ("moves", "score"),
+    [
+        ("2252576253462244111563365343671351441", -1),
+        ("7422341735647741166133573473242566", 1),
+        ("23163416124767223154467471272416755633", 0),
+    ],
+)
+def test_positions_of_pascal_pons_have_his_scores(moves: str, score: int) -> None:
+    assert SOLVER.score(CONNECT4.position(moves)) == score == plain_score(moves)
+
+
+@pytest.mark.parametrize(
+    ("plies", "score", "left"),
+    [(6, 18, 1), (7, 18, 1), (0, 1, 41), (1, -1, 40), (40, -1, 2), (41, 1, 1), (30, 0, 12)],
+)
+def test_plies_left_follow_from_the_score(plies: int, score: int, left: int) -> None:
+    assert plies_left(plies, score) == left
+
+
+def test_packaged_positions_are_of_their_groups_and_distinct() -> None:
+    positions = load_positions()
+    assert {position.group for position in positions} == set(GROUPS)
+    assert len({CONNECT4.position(p.moves).tobytes() for p in positions}) == len(positions)
+    for position in positions:
+        scores = [score for score in position.scores if score is not None]
+        assert group_of(len(position.moves), max(scores)) == position.group
+        assert max(scores) >= 0 and np.sign(min(scores)) < np.sign(max(scores))
+
+
+def test_packaged_late_positions_solve_to_their_scores() -> None:
+    late = [p for p in load_positions() if len(p.moves) >= 20][-40:]
+    for position in late:
+        assert tuple(SOLVER.scores(CONNECT4.position(position.moves))) == position.scores
+
+
+def test_packaged_endgames_equal_plain_minimax() -> None:
+    ends = [p for p in load_positions() if len(p.moves) >= LATE][:10]
+    assert ends
+    for position in ends:
+        best = max(score for score in position.scores if score is not None)
+        assert plain_score(position.moves) == best
+
+
+def test_lines_are_read_as_they_are_written() -> None:
+    line = "end-easy 1234567 1 -2 x 0 3 x -4"
+    assert write_line(read_line(line)) == line
+
+
+def test_tictactoe_has_the_known_number_of_positions() -> None:
+    open_positions = ExhaustiveSolver(TICTACTOE).reachable()
+    assert len(open_positions) == 4520
+    after = set()
+    for state in open_positions:
+        for action in TICTACTOE.legal_actions(state):
+            child = TICTACTOE.blank_states(1)
+            child[0] = state
+            TICTACTOE.rules.play(child[0], action)
+            after.add(child[0].tobytes())
+    assert len(after) + 1 == 5478
+
+
+def test_tictactoe_is_a_draw_and_corners_answer_the_centre() -> None:
+    solver = ExhaustiveSolver(TICTACTOE)
+    assert solver.scores(TICTACTOE.position("")) == [DRAW] * 9
+    replies = solver.scores(TICTACTOE.position("5"))
+    assert replies == [DRAW, LOSS, DRAW, LOSS, None, LOSS, DRAW, LOSS, DRAW]
+    assert solver.score(TICTACTOE.position("1425")) == WIN

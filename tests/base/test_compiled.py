@@ -1,0 +1,82 @@
+"""Compiled once, loaded from the cache ever after, and never stale."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from rookery.base import compiled, interpreted
+from rookery.games import game
+
+SCRIPT = """
+import json, sys
+import numpy as np
+from rookery.base import compiled
+from rookery.games import game
+
+def make_count(rules):
+    @compiled
+    def count(state, out):
+        return rules.legal(state, out)
+    return count
+
+tictactoe = game(sys.argv[1])
+count = make_count(tictactoe.rules)
+number = count(tictactoe.new_states(1)[0], np.zeros(9, np.int32))
+hits, misses = count.stats.cache_hits, count.stats.cache_misses
+print(json.dumps([number, sum(hits.values()), sum(misses.values())]))
+"""
+
+
+def run_kernel(folder: Path, rules: Path | str) -> tuple[int, int, int]:
+    """A new process's (number of legal moves, cache hits, cache misses) of a kernel."""
+    script = folder / "kernel.py"
+    if not script.exists():
+        script.write_text(SCRIPT)
+    env = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, script, rules]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    number, hits, misses = json.loads(done.stdout)
+    return number, hits, misses
+
+
+def test_a_second_process_loads_the_kernel_from_the_cache(tmp_path: Path) -> None:
+    assert run_kernel(tmp_path, "tictactoe") == (9, 0, 1)
+    assert run_kernel(tmp_path, "tictactoe") == (9, 1, 0)
+
+
+def test_kernels_see_an_edit_of_a_users_rules(tmp_path: Path) -> None:
+    rules = tmp_path / "mygame.py"
+    shutil.copy(str(game("tictactoe").module.__file__), rules)
+    assert run_kernel(tmp_path, rules) == (9, 0, 1)
+    rules.write_text(rules.read_text().replace("for cell in range(9):\n        if", EDIT))
+    assert run_kernel(tmp_path, rules) == (4, 0, 1)
+
+
+EDIT = "for cell in range(4):\n        if"
+
+
+def test_functions_defined_interpreted_stay_plain_python() -> None:
+    with interpreted():
+
+        @compiled
+        def plain(number: int) -> int:
+            return number + 1
+
+    assert not hasattr(plain, "py_func") and plain(1) == 2
+
+
+def test_interpreted_ends_even_after_an_error() -> None:
+    before = numba.config.DISABLE_JIT
+    with pytest.raises(ZeroDivisionError), interpreted():
+        _ = 1 / 0
+    assert before == numba.config.DISABLE_JIT

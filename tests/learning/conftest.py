@@ -1,0 +1,92 @@
+"""A small net and a window of random Tic-Tac-Toe positions with random targets."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from rookery.base import generator
+from rookery.games import Game, GameRecord, game
+from rookery.replay import ReplayConfig, Samples, Window
+
+
+class TinyNet(nn.Module):
+    """A convolution with batch norm and two linear heads."""
+
+    def __init__(self, rules: Game, norm: bool = True) -> None:
+        super().__init__()
+        planes, height, width = rules.planes_shape
+        self.conv = nn.Conv2d(planes, 16, 3, padding=1)
+        self.norm = nn.BatchNorm2d(16) if norm else nn.Identity()
+        self.policy = nn.Linear(16 * height * width, rules.num_actions)
+        self.wdl = nn.Linear(16 * height * width, 3)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        x = torch.relu(self.norm(self.conv(planes))).flatten(1)
+        return self.policy(x), self.wdl(x)
+
+
+def random_moves(rules: Game, rng: np.random.Generator) -> list[int]:
+    moves: list[int] = []
+    for _ in range(int(rng.integers(5))):
+        moves.append(int(rng.choice(rules.legal_actions(rules.replay(moves)))))
+    return moves
+
+
+def one_row(rules: Game, moves: list[int], *, rng: np.random.Generator) -> GameRecord:
+    state = rules.blank_states(1)
+    state[0] = rules.replay(moves)
+    legal = rules.legal_actions(state[0])
+    return GameRecord(
+        states=state,
+        actions=np.array(legal[:1], np.int16),
+        values=np.array([[rng.uniform(-0.5, 0.5), 0.3]], np.float32),
+        policy_starts=np.array([0, len(legal)], np.int32),
+        policy_actions=np.array(legal, np.int16),
+        policy=rng.dirichlet(np.ones(len(legal))).astype(np.float16),
+        result=int(rng.integers(-1, 2)),
+        first_ply=0,
+    )
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Nets this small lose more by sharing work than they win."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def tictactoe() -> Game:
+    return game("tictactoe")
+
+
+@pytest.fixture
+def make_window(tictactoe: Game):
+    def make(positions: list[list[int]]) -> Window:
+        window = Window(tictactoe, ReplayConfig())
+        rng = generator(0, "test targets")
+        rows = [one_row(tictactoe, moves, rng=rng) for moves in positions]
+        window.add(Samples.from_records(rows, 0))
+        return window
+
+    return make
+
+
+@pytest.fixture
+def window(tictactoe: Game, make_window) -> Window:
+    rng = generator(0, "test positions")
+    return make_window([random_moves(tictactoe, rng) for _ in range(100)])
+
+
+@pytest.fixture
+def make_net(tictactoe: Game):
+    def make(seed: int = 0, norm: bool = True) -> TinyNet:
+        torch.manual_seed(seed)
+        return TinyNet(tictactoe, norm)
+
+    return make

@@ -1,0 +1,34 @@
+"""Settings are checked once, with their dotted path."""
+
+import pytest
+
+from rookery.base import ConfigError, UnknownName
+from rookery.learning import LearningConfig
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch_size", 0),
+        ("accumulate", 5),
+        ("reuse", -1.0),
+        ("learning_rate", float("nan")),
+        ("clip_norm", float("inf")),
+        ("result_mix", 1.5),
+        ("ema", -0.1),
+        ("weight_decay", -1e-4),
+    ],
+)
+def test_a_setting_out_of_range_is_named(name, value):
+    with pytest.raises(ConfigError, match=rf"learning\.{name} is {value}"):
+        LearningConfig(**{name: value})
+
+
+def test_an_unknown_precision_is_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean bfloat16"):
+        LearningConfig(precision="bfloat")
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(UnknownName, match=r"learning\.method"):
+        LearningConfig(method="ddp")

@@ -1,0 +1,234 @@
+"""The learner: it learns, averages, owes, and goes on bit for bit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from rookery.base import FileDamaged, RookeryError, generator, read_arrays, write_arrays
+from rookery.learning import Learner, LearningConfig, LearningDiverged
+from rookery.replay import Batch, Window, sample
+
+CONFIG = LearningConfig(batch_size=32, precision="float32", warmup_updates=3, learning_rate=0.01)
+
+
+@pytest.fixture
+def make_learner(tictactoe, make_net):
+    def make(config: LearningConfig = CONFIG, *, net_seed: int = 0, norm: bool = True) -> Learner:
+        return Learner(tictactoe, make_net(net_seed, norm), config=config, seed=5)
+
+    return make
+
+
+def draw(window: Window, step: int = 0, batch_size: int = 32) -> Batch:
+    return sample(window, generator(9, "test", step), batch_size=batch_size, result_mix=0.5)
+
+
+def same_bits(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(
+        one[name].tobytes() == other[name].tobytes() for name in one
+    )
+
+
+def test_ten_updates_equal_five_saved_restored_and_five_more(
+    tmp_path, tictactoe, make_learner, window
+):
+    whole = make_learner()
+    whole.owe(50)
+    whole.learn(window, 10, progress=0.3)
+
+    first = make_learner()
+    first.owe(50)
+    first.learn(window, 5, progress=0.3)
+    write_arrays(tmp_path / "learner", first.state())
+    second = make_learner(net_seed=77)
+    second.restore(read_arrays(tmp_path / "learner")[0])
+    assert not same_bits(second.state(), whole.state())
+    second.learn(window, 5, progress=0.3)
+
+    assert same_bits(second.state(), whole.state())
+    assert second.updates == 10
+
+
+def test_an_untouched_learner_restores_into_an_untouched_learner(make_learner, window):
+    first, second = make_learner(), make_learner(net_seed=3)
+    second.restore(first.state())
+    for learner in (first, second):
+        learner.learn(window, 2, progress=0.0)
+    assert same_bits(first.state(), second.state())
+
+
+def test_the_state_of_another_net_is_refused(tictactoe, make_learner, make_net):
+    learner = make_learner()
+    with pytest.raises(FileDamaged, match=r"net\.norm\.weight"):
+        learner.restore(make_learner(norm=False).state())
+    wrong = learner.state() | {"net.conv.weight": np.zeros((3, 3), np.float32)}
+    with pytest.raises(FileDamaged, match=r"net\.conv\.weight should have shape"):
+        learner.restore(wrong)
+
+
+def test_the_loss_falls_to_the_entropy_of_the_targets(make_learner, make_window):
+    window = make_window([[0, 1], [0, 5], [0, 1, 4], [0, 5, 4]])  # no two turn into each other
+    learner = make_learner(replace(CONFIG, batch_size=64))
+    before = learner.learn(window, 1, progress=0.0).losses
+    for progress in (0.0, 0.5, 1.0):
+        after = learner.learn(window, 60, progress=progress).losses
+    batch = draw(window, batch_size=2000)
+    floor = torch.special.entr(torch.from_numpy(batch.wdl)).sum(1).mean().item()
+    assert before.policy_kl > 0.2
+    assert after.policy_kl < 0.02
+    assert after.value == pytest.approx(floor, abs=0.05)
+    assert before.value > floor + 0.2
+    assert after.policy_accuracy > 0.9
+
+
+def test_accumulated_parts_equal_one_large_batch(make_learner, window):
+    whole = make_learner(norm=False)
+    parts = make_learner(replace(CONFIG, accumulate=4), norm=False)
+    for step in range(3):
+        one, four = (learner.update(draw(window, step), 0.2) for learner in (whole, parts))
+        assert one.total == pytest.approx(four.total, rel=1e-5)
+        assert one.gradient_norm == pytest.approx(four.gradient_norm, rel=1e-4)
+    for left, right in zip(whole.net.parameters(), parts.net.parameters(), strict=True):
+        assert torch.allclose(left, right, atol=1e-5)
+
+
+def test_an_update_is_that_of_torchs_adamw(make_learner, make_net, window):
+    config = replace(CONFIG, warmup_updates=0, clip_norm=1e9, weight_decay=0.1)
+    learner = make_learner(config, norm=False)  # a bias before a norm has no gradient but noise
+    net = make_net(norm=False)
+    vectors = [weight for weight in net.parameters() if weight.ndim == 1]
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": [w for w in net.parameters() if w.ndim > 1], "weight_decay": 0.1},
+            {"params": vectors, "weight_decay": 0.0},
+        ],
+        lr=config.learning_rate,
+        foreach=False,
+    )
+    for step in range(3):
+        batch = draw(window, step)
+        learner.update(batch, 0.0)
+        logits, wdl = net(torch.from_numpy(batch.planes))
+        logits = logits.masked_fill(~torch.from_numpy(batch.legal), -1e9)
+        loss = -(torch.from_numpy(batch.policy) * logits.log_softmax(1)).sum(1).mean()
+        loss = loss - (torch.from_numpy(batch.wdl) * wdl.log_softmax(1)).sum(1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    for found, expected in zip(learner.net.parameters(), net.parameters(), strict=True):
+        assert torch.allclose(found, expected, atol=2e-4)
+
+
+def test_long_gradients_are_clipped(make_learner, window):
+    short, long = make_learner(replace(CONFIG, clip_norm=1e-3)), make_learner()
+    batch = draw(window)
+    assert short.update(batch, 0.0).gradient_norm == long.update(batch, 0.0).gradient_norm
+    norm = torch.stack([w.grad.norm() for w in short.net.parameters()]).norm()
+    assert norm.item() == pytest.approx(1e-3, rel=1e-2)
+
+
+def test_the_play_net_is_the_average_of_weights_and_norm_statistics(make_learner, window):
+    learner = make_learner(replace(CONFIG, ema=0.3))
+    average = {name: value.clone() for name, value in learner.net.state_dict().items()}
+    for update in range(5):
+        learner.update(draw(window, update), 0.0)
+        keep = min(0.3, (1 + update) / (10 + update))
+        for name, value in learner.net.state_dict().items():
+            if value.is_floating_point():
+                average[name] = keep * average[name] + (1 - keep) * value
+            else:
+                average[name] = value.clone()
+    for name, value in learner.play_net.state_dict().items():
+        assert torch.allclose(value, average[name], atol=1e-6), name
+    assert not learner.play_net.training
+    assert learner.net.training
+
+
+def test_the_early_average_forgets_the_random_start(make_learner, window):
+    learner = make_learner(replace(CONFIG, ema=0.998))
+    start = learner.net.conv.weight.detach().clone()
+    learner.learn(window, 30, progress=0.0)
+    moved = (learner.net.conv.weight - start).norm()
+    behind = (learner.net.conv.weight - learner.play_net.conv.weight).norm()
+    assert behind < 0.5 * moved
+
+
+def test_fractions_of_an_update_are_owed(make_learner):
+    learner = make_learner(replace(CONFIG, batch_size=32, reuse=1.5))
+    due = [learner.owe(rows) for rows in (10, 10, 10, 1000)]
+    assert due == [0, 0, 1, 47]
+    assert sum(due) * 32 + learner.rows_owed == 1.5 * 1030
+    other = make_learner()
+    other.restore(learner.state())
+    assert other.rows_owed == learner.rows_owed
+
+
+def test_the_report_counts_what_was_done(make_learner, window):
+    report = make_learner(replace(CONFIG, warmup_updates=0)).learn(window, 4, progress=1.0)
+    assert (report.updates, report.rows) == (4, 128)
+    assert report.learning_rate == pytest.approx(0.001)
+    assert report.rows_per_second > 0
+
+
+def test_learning_reports_the_mean_of_its_updates(make_learner, window):
+    one, other = make_learner(), make_learner()
+    report = one.learn(window, 3, progress=0.1)
+    batches = [
+        sample(window, generator(5, "sample", n), batch_size=32, result_mix=0.5) for n in range(3)
+    ]
+    totals = [other.update(batch, 0.1).total for batch in batches]
+    assert report.losses.total == pytest.approx(np.mean(totals), rel=1e-9)
+    assert same_bits(one.state(), other.state())
+
+
+def test_a_loss_that_is_no_number_stops_the_learner_and_names_the_update(make_learner, window):
+    learner = make_learner()
+    learner.learn(window, 2, progress=0.0)
+    batch = draw(window)
+    batch.planes[3, 0, 0, 0] = np.nan
+    with pytest.raises(LearningDiverged, match="update 2 gave") as raised:
+        learner.update(batch, 0.0)
+    assert isinstance(raised.value, RookeryError)
+    with pytest.raises(LearningDiverged, match="update 3 gave"):
+        learner.learn(window, 2, progress=0.0)
+
+
+def test_a_check_is_made_after_every_update_and_may_stop_them(make_learner, window):
+    learner = make_learner()
+    seen: list[int] = []
+
+    def stop_at_three() -> None:
+        seen.append(learner.updates)
+        if learner.updates == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn(window, 10, progress=0.0, check=stop_at_three)
+    assert seen == [1, 2, 3]
+    learner.learn(window, 2, progress=0.0)
+    whole = make_learner()
+    whole.learn(window, 5, progress=0.0)
+    assert same_bits(learner.state(), whole.state())
+
+
+def test_learning_nothing_is_refused(make_learner, window):
+    with pytest.raises(ValueError, match="num_updates is 0"):
+        make_learner().learn(window, 0, progress=0.0)
+
+
+def test_precision_is_measured_once_and_then_one_of_the_two(make_learner, make_net):
+    learner = make_learner(replace(CONFIG, precision="auto"))
+    assert learner.precision in ("float32", "bfloat16")
+    for name, value in make_net().state_dict().items():
+        assert torch.equal(learner.net.state_dict()[name], value), name
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn")
+def test_bfloat16_learns_about_the_same(make_learner, window):
+    batch = draw(window)
+    single = make_learner().update(batch, 0.0)
+    half = make_learner(replace(CONFIG, precision="bfloat16")).update(batch, 0.0)
+    assert half.total == pytest.approx(single.total, rel=0.05)
+    assert half.total != single.total

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+import torch
+
+from rookery.base import ConfigError
+from rookery.nets import NetConfig, build_net, count_parameters
+
+TICTACTOE = ((2, 3, 3), 9)
+CONNECT4 = ((2, 6, 7), 7)
+CHESS = ((20, 8, 8), 1858)
+
+
+@pytest.mark.parametrize(("planes_shape", "num_actions"), [TICTACTOE, CONNECT4, CHESS])
+def test_outputs_have_the_shapes_of_the_game(planes_shape, num_actions):
+    net = build_net(NetConfig(width=8, depth=1), planes_shape, num_actions)
+    logits, wdl = net(torch.zeros(5, *planes_shape))
+    assert logits.shape == (5, num_actions)
+    assert wdl.shape == (5, 3)
+
+
+def test_an_untrained_net_has_no_opinion():
+    net = build_net(NetConfig(), *CONNECT4)
+    logits, wdl = net(torch.rand(4, 2, 6, 7))
+    assert not logits.any()
+    assert not wdl.any()
+
+
+def test_parameters_are_as_many_as_counted_by_hand():
+    # stem 2x8x9 + 2x8; one block 2(8x8x9 + 2x8); policy 8x3+3, 27x9+9; value 8x2+2, 18x5+5, 5x3+3
+    by_hand = 160 + 1184 + 27 + 252 + 18 + 95 + 18
+    config = NetConfig(width=8, depth=1, policy_channels=3, value_width=5)
+    assert count_parameters(build_net(config, *TICTACTOE)) == by_hand
+
+
+def test_a_tower_of_depth_zero_is_the_stem_alone():
+    names = build_net(NetConfig(depth=0), *TICTACTOE).state_dict()
+    assert not [name for name in names if name.startswith("blocks")]
+
+
+def test_equal_seeds_give_equal_nets_and_leave_the_global_stream_alone():
+    before = torch.get_rng_state()
+    first, same, other = (
+        build_net(NetConfig(), *CONNECT4, seed=s).stem.conv.weight for s in (1, 1, 2)
+    )
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_every_parameter_learns_after_the_zero_layers_moved():
+    net = build_net(NetConfig(width=8, depth=2), *TICTACTOE)
+    torch.nn.init.ones_(net.policy.last.weight)
+    torch.nn.init.ones_(net.value.last.weight)
+    logits, wdl = net(torch.rand(16, 2, 3, 3))
+    (logits[:, 0].square().sum() + wdl[:, 0].square().sum()).backward()
+    still = [n for n, p in net.named_parameters() if p.grad is None or not p.grad.any()]
+    assert still == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("width", 0), ("depth", -1), ("value_width", 2.5), ("width", True)]
+)
+def test_a_bad_size_is_refused_with_its_path(field, value):
+    with pytest.raises(ConfigError, match=rf"net\.{field} is {value}, expected a whole number"):
+        NetConfig(**{field: value})
+
+
+def test_an_unknown_kind_is_refused_with_the_nearest_name():
+    with pytest.raises(ConfigError, match=r"net\.kind 'resnett'; did you mean resnet\?"):
+        NetConfig(kind="resnett")
+
+
+def test_numpy_integers_are_not_taken_for_sizes():
+    with pytest.raises(ConfigError):
+        NetConfig(width=np.int64(8))  # would not survive the trip through JSON

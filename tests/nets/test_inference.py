@@ -1,0 +1,210 @@
+import numpy as np
+import pytest
+import torch
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from rookery.base import ConfigError, RookeryError, UnknownName
+from rookery.nets import Evaluator, NetConfig, build_net, inference
+from rookery.nets.resnet import ConvNorm, fold
+
+TICTACTOE = ((2, 3, 3), 9)
+CONNECT4 = ((2, 6, 7), 7)
+GAMES = pytest.mark.parametrize("game", [TICTACTOE, CONNECT4], ids=["tictactoe", "connect4"])
+
+
+def trained_net(game, seed=0):
+    """A net as after some learning: no zero layers, batch norm that has seen data."""
+    net = build_net(NetConfig(width=8, depth=2), *game, seed=seed)
+    stream = torch.Generator().manual_seed(seed)
+    for name, tensor in net.state_dict().items():
+        if "running_var" in name or "norm.weight" in name:
+            tensor.uniform_(0.5, 1.5, generator=stream)
+        elif "last" in name or "bias" in name or "running_mean" in name:
+            tensor.normal_(0, 0.3, generator=stream)
+    return net
+
+
+def boards(game, count):
+    return (np.random.default_rng(7).random((count, *game[0])) < 0.3).astype(np.float32)
+
+
+def plain(net, planes):
+    with torch.no_grad():
+        logits, wdl = net.eval()(torch.from_numpy(planes))
+    return logits.numpy(), wdl.softmax(1).numpy()
+
+
+def assert_close(found, expected, tolerance=1e-4):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=tolerance, rtol=0)
+
+
+def test_a_folded_convolution_equals_torchs_own_folding():
+    pair = trained_net(CONNECT4).blocks[0].first.eval()
+    with torch.no_grad():
+        ours, theirs = pair.folded(), fuse_conv_bn_eval(pair.conv, pair.norm)
+    torch.testing.assert_close(ours.weight, theirs.weight)
+    torch.testing.assert_close(ours.bias, theirs.bias)
+
+
+def test_folding_leaves_no_batch_norm_and_the_net_itself_alone():
+    net = trained_net(CONNECT4).train()
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    folded = fold(net)
+    assert not [m for m in folded.modules() if isinstance(m, ConvNorm | torch.nn.BatchNorm2d)]
+    assert net.training
+    assert all(torch.equal(net.state_dict()[name], before[name]) for name in before)
+
+
+@GAMES
+@pytest.mark.parametrize("count", [0, 1, 16, 37])
+def test_any_batch_equals_the_unfolded_net(game, count):
+    net, planes = trained_net(game), boards(game, count)
+    evaluator = Evaluator(net, game[0], method="float32", batch_size=16)
+    found = evaluator(planes)
+    assert [array.dtype for array in found] == [np.float32, np.float32]
+    assert [array.shape for array in found] == [(count, game[1]), (count, 3)]
+    assert_close(found, plain(net, planes))
+
+
+def test_float16_stays_near_float32():
+    net, planes = trained_net(CONNECT4), boards(CONNECT4, 16)
+    found = Evaluator(net, CONNECT4[0], method="float16", batch_size=16)(planes)
+    assert_close(found, plain(net, planes), tolerance=0.03)
+
+
+def test_the_same_batch_gives_the_same_bits():
+    planes = boards(CONNECT4, 40)
+    for method in ("float32", "float16"):
+        make = [Evaluator(trained_net(CONNECT4), CONNECT4[0], method=method) for _ in range(2)]
+        first, again, other = make[0](planes), make[0](planes), make[1](planes)
+        assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])
+        assert np.array_equal(first[0], other[0]) and np.array_equal(first[1], other[1])
+
+
+def test_loading_replaces_the_weights_in_place():
+    old, new, planes = trained_net(CONNECT4, 1), trained_net(CONNECT4, 2), boards(CONNECT4, 20)
+    evaluator = Evaluator(old, CONNECT4[0], method="float32")
+    before = evaluator(planes)
+    tower = [parameter.data_ptr() for parameter in evaluator._plan._net.parameters()]
+    evaluator.load(new)
+    assert_close(evaluator(planes), plain(new, planes))
+    assert np.abs(before[0] - evaluator(planes)[0]).max() > 0.01
+    assert tower == [parameter.data_ptr() for parameter in evaluator._plan._net.parameters()]
+
+
+def test_learning_on_does_not_change_an_evaluator():
+    net, planes = trained_net(TICTACTOE), boards(TICTACTOE, 8)
+    evaluator = Evaluator(net, TICTACTOE[0], method="float32")
+    before = evaluator(planes)[0]
+    with torch.no_grad():
+        net.policy.last.weight.add_(1)
+    assert np.array_equal(before, evaluator(planes)[0])
+
+
+def test_auto_keeps_the_fastest_of_what_it_measured():
+    evaluator = Evaluator(trained_net(CONNECT4), CONNECT4[0], batch_size=32)
+    rates = evaluator.choice.rates
+    assert evaluator.method == max(rates, key=rates.get)
+    assert "float32" in rates
+    assert set(inference.DTYPES) <= rates.keys() | evaluator.choice.dropped.keys()
+    assert not rates.keys() & set(inference.COMPILED)
+
+
+def test_auto_leaves_torchs_settings_alone():
+    # A bfloat16 matrix product on a processor without it turns oneDNN off for the whole process.
+    before = torch._C._get_mkldnn_enabled()
+    Evaluator(trained_net(CONNECT4), CONNECT4[0], batch_size=8)
+    assert torch._C._get_mkldnn_enabled() == before
+
+
+def slowed(monkeypatch, seconds):
+    """Make every float16 plan wait; returns the sizes of the batches it was given."""
+    call, seen = inference._TorchPlan.__call__, []
+
+    def slow(self, rows):
+        if self._dtype == torch.float16:
+            seen.append(len(rows))
+            inference.time.sleep(seconds)
+        return call(self, rows)
+
+    monkeypatch.setattr(inference._TorchPlan, "__call__", slow)
+    return seen
+
+
+def test_a_hopeless_method_costs_three_boards(monkeypatch):
+    seen = slowed(monkeypatch, seconds=0.5)
+    choice = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=64).choice
+    assert seen == [1, 1, 1]
+    assert choice.dropped["float16"].startswith("hopeless")
+    assert choice.method != "float16"
+
+
+def test_a_method_that_disagrees_is_dropped_even_on_an_untrained_net(monkeypatch):
+    monkeypatch.setattr(inference, "TOLERANCE", 1e-7)
+    net = build_net(NetConfig(width=8, depth=2), *CONNECT4)
+    choice = Evaluator(net, CONNECT4[0], batch_size=16).choice
+    assert choice.method == "float32"
+    assert choice.dropped["float16"].startswith(("differs from float32", "hopeless"))
+
+
+def test_a_method_asked_for_is_not_measured():
+    evaluator = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
+    assert evaluator.choice == inference.Choice("float32")
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(UnknownName, match="did you mean float32"):
+        Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float23")
+
+
+def test_compiling_without_a_compiler_is_refused(monkeypatch):
+    monkeypatch.setattr(inference.shutil, "which", lambda name: None)
+    with pytest.raises(ConfigError, match=r"compiled needs a C\+\+ compiler"):
+        Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="compiled")
+
+
+def test_openvino_without_the_package_is_refused(monkeypatch):
+    monkeypatch.setattr(inference.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="openvino needs the openvino package"):
+        Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="openvino")
+
+
+def test_weights_that_overflow_are_refused():
+    net = trained_net(TICTACTOE)
+    evaluator = Evaluator(net, TICTACTOE[0], method="float16")
+    with torch.no_grad():
+        net.stem.norm.bias.fill_(1e6)
+    with pytest.raises(RookeryError, match="not finite under float16"):
+        evaluator.load(net)
+
+
+def test_planes_of_another_game_are_refused():
+    evaluator = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
+    with pytest.raises(ValueError, match="was this net trained for another game"):
+        evaluator(boards(CONNECT4, 2))
+
+
+def check_padded_method(method):
+    old, new = trained_net(CONNECT4, 1), trained_net(CONNECT4, 2)
+    evaluator = Evaluator(old, CONNECT4[0], method=method, batch_size=16)
+    for net in (old, new):
+        evaluator.load(net)
+        for count in (1, 16, 37):
+            planes = boards(CONNECT4, count)
+            assert_close(evaluator(planes), plain(net, planes), tolerance=0.03)
+
+
+def test_openvino_agrees_and_takes_new_weights():
+    pytest.importorskip("openvino")
+    check_padded_method("openvino")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(inference._lacks("compiled")), reason="no C++ compiler")
+@pytest.mark.filterwarnings("default")
+def test_compiled_agrees_takes_new_weights_and_compiles_once():
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    check_padded_method("compiled")
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1

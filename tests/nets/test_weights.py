@@ -1,0 +1,112 @@
+import json
+
+import pytest
+import safetensors
+import safetensors.torch
+import torch
+
+from rookery.base import ConfigError, FileDamaged, RookeryError
+from rookery.nets import Header, NetConfig, NetGame, build_net, load, pack, save, unpack, weights
+
+TICTACTOE = NetGame("tictactoe", 1, (2, 3, 3), 9)
+CONNECT4 = NetGame("connect4", 1, (2, 6, 7), 7)
+CONFIG = NetConfig(width=4, depth=1)
+HEADER = Header(TICTACTOE, CONFIG, step=1200)
+
+
+@pytest.fixture
+def state():
+    return build_net(CONFIG, (2, 3, 3), 9, seed=3).state_dict()
+
+
+def test_weights_come_back_bit_for_bit_with_their_header(state):
+    found = unpack(pack(state, HEADER), TICTACTOE)
+    assert found.header == HEADER
+    assert found.state.keys() == state.keys()
+    assert all(torch.equal(found.state[name], state[name]) for name in state)
+
+
+def test_a_file_rebuilds_its_net(state, tmp_path):
+    save(tmp_path / "net.safetensors", state, header=HEADER)
+    rebuilt = load(tmp_path / "net.safetensors").build().state_dict()
+    assert all(torch.equal(rebuilt[name], state[name]) for name in state)
+
+
+def test_other_tools_can_open_the_file(state, tmp_path):
+    path = tmp_path / "net.safetensors"
+    save(path, state, header=HEADER)
+    with safetensors.safe_open(path, "pt") as file:
+        assert set(file.keys()) == set(state)
+        assert torch.equal(file.get_tensor("stem.conv.weight"), state["stem.conv.weight"])
+        assert json.loads(file.metadata()["rookery"])["step"] == 1200
+
+
+def test_equal_weights_give_equal_bytes_even_in_another_memory_order(state):
+    payload = pack(state, HEADER)
+    name = "stem.conv.weight"
+    state[name] = state[name].to(memory_format=torch.channels_last)
+    assert pack(state, HEADER) == payload
+
+
+def test_the_fingerprint_names_the_tensors_not_the_step(state):
+    later = Header(TICTACTOE, CONFIG, step=1201)
+    first = unpack(pack(state, HEADER)).fingerprint
+    assert unpack(pack(state, later)).fingerprint == first
+    state["stem.conv.weight"][0, 0, 0, 0] += 1
+    assert unpack(pack(state, HEADER)).fingerprint != first
+
+
+def test_one_flipped_bit_anywhere_is_noticed(state):
+    payload = pack(state, HEADER)
+    start = 8 + int.from_bytes(payload[:8], "little")
+    places = [*range(start), *range(start, len(payload), 101), len(payload) - 1]
+    for place in places:
+        broken = bytearray(payload)
+        broken[place] ^= 1 << place % 8
+        with pytest.raises(FileDamaged):
+            unpack(bytes(broken))
+
+
+def test_a_truncated_file_is_noticed(state, tmp_path):
+    payload = pack(state, HEADER)
+    for length in (0, 7, 8, 100, len(payload) // 2, len(payload) - 1):
+        path = tmp_path / "net.safetensors"
+        path.write_bytes(payload[:length])
+        with pytest.raises(FileDamaged, match=r"net\.safetensors is truncated"):
+            load(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileDamaged, match=r"none\.safetensors is missing"):
+        load(tmp_path / "none.safetensors")
+
+
+def test_a_safetensors_file_of_another_tool_is_refused():
+    payload = safetensors.torch.save({"a": torch.zeros(3)})
+    with pytest.raises(FileDamaged, match="not a Rookery net"):
+        unpack(payload)
+
+
+def test_a_newer_format_is_refused(state, monkeypatch):
+    monkeypatch.setattr(weights, "FORMAT", 2)
+    payload = pack(state, HEADER)
+    monkeypatch.undo()
+    with pytest.raises(RookeryError, match="has format 2, expected 1 or older; upgrade"):
+        unpack(payload)
+
+
+def test_a_net_of_another_game_is_refused(state):
+    text = r"connect4 has 7 actions, got 9; was this net trained for tictactoe\?"
+    with pytest.raises(ConfigError, match=text):
+        unpack(pack(state, HEADER), CONNECT4)
+
+
+def test_a_net_of_a_game_with_as_many_actions_is_refused(state):
+    other = NetGame("pebbles", 1, (2, 3, 3), 9)
+    with pytest.raises(ConfigError, match="choose a net trained for pebbles"):
+        unpack(pack(state, HEADER), other)
+
+
+def test_a_net_for_older_rules_is_refused(state):
+    with pytest.raises(ConfigError, match="is at version 2 of its rules, got a net for version 1"):
+        unpack(pack(state, HEADER), NetGame("tictactoe", 2, (2, 3, 3), 9))

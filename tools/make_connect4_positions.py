@@ -1,0 +1,185 @@
+"""Makes the Connect Four positions that Rookery ships, every move scored by the exact solver.
+
+A position comes from a game in which three moves of four are sensible (win if you can, else
+allow no win next move if you can) and the others random. It is kept if
+
+- the game is not over, and the player to move cannot win at once: that would test sight only;
+- some legal move gives away the value (win, draw or loss): a wrong move exists, so the player to
+  move is not lost;
+- no other position of the group is the same, or the same in the mirror.
+
+Whether candidate i of a group is kept depends on (seed, group, i) alone, and candidates are taken
+in order: the number of workers does not change the file. Only the time limit can, by cutting it.
+
+    python tools/make_connect4_positions.py --per-group 500 --workers 16 --seed 1 \
+        --out src/rookery/arena/data/connect4_positions.txt --seconds 3000
+"""
+
+import argparse
+import itertools
+import multiprocessing
+import sys
+import time
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from rookery.arena.solvers import GROUPS, Connect4Solver, Position, group_of, write_line
+from rookery.arena.solvers.connect4 import playable_cells, safe_moves, winning_cells
+from rookery.base import generator, write_atomic
+from rookery.games import ONGOING, State, game
+
+PLIES = {"begin": (8, 14), "middle": (15, 28), "end": (29, 38)}
+SENSIBLE = 0.75
+WAITING_PER_WORKER = 4
+CHEAP_FIRST = sorted(GROUPS, key=lambda group: (group.startswith("begin"), GROUPS.index(group)))
+
+_solvers: list[Connect4Solver] = []  # of this worker: one
+
+
+def start_worker(table_bits: int) -> None:
+    """Make this worker's solver."""
+    _solvers.append(Connect4Solver(table_bits))
+
+
+def candidate(seed: int, group: str, index: int) -> Position | None:
+    """Position number `index` of the group's stream, or None if it is not kept."""
+    rng = generator(seed, f"connect4 positions {group}", index)
+    low, high = PLIES[group.split("-")[0]]
+    moves = played_game(rng, int(rng.integers(low, high + 1)))
+    state = game("connect4").position(moves)
+    if winning_cells(state.mover, state.stones) & playable_cells(state.stones):
+        return None
+    if not belongs(state, len(moves), group):
+        return None
+    scores = tuple(_solvers[0].scores(state))
+    values = {np.sign(score) for score in scores if score is not None}
+    return Position(group, moves, scores) if len(values) > 1 else None
+
+
+def belongs(state: State, plies: int, group: str) -> bool:
+    """Whether the state, with `plies` played, is won or drawn and of the group."""
+    scores = [score for score in range(21) if group_of(plies, score) == group]
+    solver = _solvers[0]
+    return solver.reaches(state, scores[0]) and not solver.reaches(state, scores[-1] + 1)
+
+
+def played_game(rng: np.random.Generator, plies: int) -> str:
+    """The moves of a game that is not over after `plies`; games that end earlier are dropped."""
+    connect4 = game("connect4")
+    while True:
+        state, moves = connect4.new_states(1)[0], ""
+        while len(moves) < plies and connect4.rules.outcome(state) == ONGOING:
+            action = chosen_action(state, rng)
+            connect4.rules.play(state, action)
+            moves += str(action + 1)
+        if connect4.rules.outcome(state) == ONGOING:
+            return moves
+
+
+def chosen_action(state: State, rng: np.random.Generator) -> int:
+    """A sensible move, or now and then any move."""
+    cells = int(playable_cells(state.stones))
+    if rng.random() < SENSIBLE:
+        wins = int(winning_cells(state.mover, state.stones)) & cells
+        cells = wins or int(safe_moves(state.mover, state.stones)) or cells
+    return int(rng.choice([column for column in range(7) if cells >> 7 * column & 0b111111]))
+
+
+def mirror_key(moves: str) -> bytes:
+    """The same for a position and its mirror image only."""
+    mirrored = "".join(str(8 - int(column)) for column in moves)
+    return min(bytes(game("connect4").position(text).tobytes()) for text in (moves, mirrored))
+
+
+def fill(
+    pool: ProcessPoolExecutor,
+    group: str,
+    *,
+    seed: int,
+    per_group: int,
+    waiting: int,
+    seconds: float,
+) -> list[Position]:
+    """The first `per_group` positions of the group, or those found within `seconds`."""
+    found: dict[bytes, Position] = {}
+    pending: deque[Future[Position | None]] = deque()
+    indices, started = itertools.count(), time.monotonic()
+    while len(found) < per_group and (left := started + seconds - time.monotonic()) > 0:
+        while len(pending) < waiting:
+            pending.append(pool.submit(candidate, seed, group, next(indices)))
+        try:
+            position = pending.popleft().result(timeout=left)
+        except TimeoutError:
+            break
+        if position is not None:
+            found.setdefault(mirror_key(position.moves), position)
+            elapsed = time.monotonic() - started
+            print(
+                f"\r{group:14}{len(found):5}/{per_group}{elapsed:8.1f} s", end="", file=sys.stderr
+            )
+    for future in pending:
+        future.cancel()
+    print(file=sys.stderr)
+    return list(found.values())
+
+
+def make(options: argparse.Namespace) -> list[Position]:
+    """All groups, the cheap ones first; each may take an equal part of the time that is left."""
+    end = time.monotonic() + options.seconds
+    positions: dict[str, list[Position]] = {}
+    with ProcessPoolExecutor(
+        options.workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=start_worker,
+        initargs=(options.table_bits,),
+    ) as pool:
+        for done, group in enumerate(CHEAP_FIRST):
+            positions[group] = fill(
+                pool,
+                group,
+                seed=options.seed,
+                per_group=options.per_group,
+                waiting=WAITING_PER_WORKER * options.workers,
+                seconds=(end - time.monotonic()) / (len(GROUPS) - done),
+            )
+    return [position for group in GROUPS for position in positions[group]]
+
+
+def header(options: argparse.Namespace) -> list[str]:
+    """The comment lines that open the file."""
+    return [
+        "# Connect Four positions with the exact score of every move.",
+        "# group moves s1 s2 s3 s4 s5 s6 s7: columns 1-7 played so far; the score of each move,",
+        "# x = full column. 0 draw; n > 0 win for the player to move, the winner holding n stones",
+        "# just before the winning one is played; n < 0 loss likewise.",
+        f"# seed {options.seed}, made by: tools/make_connect4_positions.py --per-group"
+        f" {options.per_group} --seed {options.seed} --seconds {options.seconds:g}",
+    ]
+
+
+def read_options() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="make the Connect Four positions")
+    parser.add_argument("--per-group", type=int, default=500)
+    parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=3000.0, help="time limit in all")
+    parser.add_argument("--table-bits", type=int, default=24, help="per worker: 2**bits * 8 bytes")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Make the positions and write the file."""
+    options = read_options()
+    start_worker(16)
+    candidate(options.seed, "end-easy", 0)  # compiles, for all workers
+    lines = [*header(options), *map(write_line, make(options))]
+    write_atomic(options.out, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+if __name__ == "__main__":
+    main()

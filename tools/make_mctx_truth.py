@@ -1,0 +1,516 @@
+"""Make tests/search/data/mctx.json: what mctx finds with a toy evaluator, for our search to match.
+
+A developer's tool, not run by the tests. Making the file needs jax and mctx (pgx is not used: the
+rules below are our own, on jnp arrays); checking it needs nothing but Python:
+
+    python tools/make_mctx_truth.py             # with jax and mctx: writes the file
+    python tools/make_mctx_truth.py --verify    # searches again in plain Python and compares
+
+The plain search at the end of this file shares no code with the jax half: it has its own rules,
+evaluator and tree. It also measures how narrowly each simulation was decided, and cases in which
+rounding could decide are left out of the file.
+"""
+
+import argparse
+import functools
+import json
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+OUTPUT = Path(__file__).parents[1] / "tests" / "search" / "data" / "mctx.json"
+SIMULATIONS = (16, 32, 50)
+CONSIDERED = {"connect4": (4, 7), "tictactoe": (4, 9)}
+MARGIN = 1e-4  # a choice between scores nearer than this could be decided by rounding
+ABOUT = """\
+Root statistics of mctx searches, for a search of ours to reproduce with proving of terminal nodes
+switched off. Made by tools/make_mctx_truth.py, which explains how and can check them.
+'evaluators': per game, x = planes [2, H, W] (the mover's stones, the waiter's; top row first,
+left column first) flattened in that order, logits = x @ policy_weights + policy_bias, value =
+tanh(x @ value_weights) for the player to move, draw probability 0. 'cases', one search each:
+'position' is the moves so far (connect4: columns 1-7, tictactoe: cells 1-9); 'policy' is 'gumbel'
+(Gumbel root, considering at most 'considered' actions, sigma(q) = (50 + max visits) * (q + 1) /
+2, completed by the mixed value) or 'puct' (c = 1.25 + log((n + 19653) / 19652) times prior *
+sqrt(n) / (1 + child visits), where n counts the node's own evaluation: 1 + sum of child visits;
+an unvisited child has q = mean value of its parent, own evaluation included, less 0.2; no root
+noise). 'gumbel' is the noise added to the root logits, null for none. Results, by action (illegal
+ones too): 'visits'; 'weights', the improved policy (gumbel) or the visit shares (puct); 'q', mean
+value of the action for the root's player, null where unvisited. 'action' is the choice (puct: one
+of the most visited, mctx breaks ties by chance); 'value' is the mean of the root's own evaluation
+and its simulations, for the player to move; 'margin' is the least difference between the best and
+second best score at any choice of a child."""
+
+
+# The toy evaluators and the positions.
+
+
+def toy_evaluator(rng: random.Random, cells: int, num_actions: int, *, scale: float) -> dict:
+    """Random weights, rounded, of a linear policy and value on 2 * cells inputs."""
+
+    def vector(size: int, deviation: float) -> list[float]:
+        return [round(rng.gauss(0.0, deviation), 4) for _ in range(size)]
+
+    return {
+        "policy_weights": [vector(num_actions, 0.4 * scale) for _ in range(2 * cells)],
+        "policy_bias": vector(num_actions, 0.7),
+        "value_weights": vector(2 * cells, 0.15 * scale),
+    }
+
+
+def random_positions(name: str, plies: Sequence[int], rng: random.Random) -> list[str]:
+    """One unfinished position of random play per number of plies, as moves, all different."""
+    positions: list[str] = []
+    for length in plies:
+        while True:
+            board = Board(name)
+            while len(board.moves) < length and board.result is None:
+                board = board.after(rng.choice(board.legal()))
+            text = "".join(str(move + 1) for move in board.moves)
+            if board.result is None and text not in positions:
+                positions.append(text)
+                break
+    return positions
+
+
+# The jax half: rules on a batch of boards [B, H * W], 1 the mover's stones and -1 the waiter's.
+
+
+def lines_of(height: int, width: int, length: int) -> list[list[int]]:
+    """The cells of every winning line."""
+    lines = []
+    for row in range(height):
+        for column in range(width):
+            for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                ends = row + down * (length - 1), column + right * (length - 1)
+                if 0 <= ends[0] < height and 0 <= ends[1] < width:
+                    step = down * width + right
+                    lines.append([row * width + column + step * k for k in range(length)])
+    return lines
+
+
+def jax_game(name: str, evaluator: dict) -> tuple[Callable, Callable]:
+    """`evaluate(boards)` and mctx's `recurrent_fn` of a game."""
+    import jax.numpy as jnp
+    import mctx
+
+    connect4 = name == "connect4"
+    lines = jnp.array(lines_of(6, 7, 4) if connect4 else lines_of(3, 3, 3))
+    weights = {key: jnp.array(value, jnp.float32) for key, value in evaluator.items()}
+
+    def evaluate(boards: Any) -> tuple[Any, Any, Any]:
+        x = jnp.concatenate([boards == 1, boards == -1], axis=1).astype(jnp.float32)
+        logits = x @ weights["policy_weights"] + weights["policy_bias"]
+        invalid = boards[:, :7] != 0 if connect4 else boards != 0
+        masked = jnp.where(invalid, jnp.finfo(jnp.float32).min, logits)
+        return masked, jnp.tanh(x @ weights["value_weights"]), invalid
+
+    def landing(boards: Any, actions: Any) -> Any:
+        if not connect4:
+            return actions
+        empty = (boards.reshape(-1, 6, 7) == 0).sum(axis=1)
+        row = jnp.take_along_axis(empty, actions[:, None], axis=1)[:, 0] - 1
+        return jnp.maximum(row, 0) * 7 + actions
+
+    def recurrent(params: Any, key: Any, actions: Any, embedding: Any) -> tuple[Any, Any]:
+        boards, was_over = embedding
+        rows = jnp.arange(len(boards))
+        boards = boards.at[rows, landing(boards, actions)].set(1)
+        won = (boards[:, lines] == 1).all(axis=2).any(axis=1) & ~was_over
+        over = was_over | won | (boards != 0).all(axis=1)
+        logits, values, _ = evaluate(-boards)
+        output = mctx.RecurrentFnOutput(
+            reward=won.astype(jnp.float32),
+            discount=jnp.where(over, 0.0, -1.0),
+            prior_logits=logits,
+            value=jnp.where(over, 0.0, values),
+        )
+        return output, (-boards, over)
+
+    return evaluate, recurrent
+
+
+def first_play_urgency(tree: Any, node: Any) -> Any:
+    """Our PUCT's q: the mean value as it is, unvisited children 0.2 below their parent.
+
+    mctx masks illegal actions at the root only, hence the mask by logits.
+    """
+    import jax.numpy as jnp
+
+    unvisited = tree.node_values[node] - 0.2
+    q = jnp.where(tree.children_visits[node] > 0, tree.qvalues(node), unvisited)
+    illegal = tree.children_prior_logits[node] == jnp.finfo(jnp.float32).min
+    return jnp.where(illegal, -jnp.inf, q)
+
+
+def jax_policy(recurrent: Callable, config: dict) -> Callable:
+    """The compiled mctx policy of a configuration: (key, root, invalid) -> PolicyOutput."""
+    import jax
+    import mctx
+
+    if config["policy"] == "puct":
+        policy = functools.partial(
+            mctx.muzero_policy,
+            qtransform=first_play_urgency,
+            dirichlet_fraction=0.0,
+            temperature=0.0,
+            pb_c_init=1.25,
+            pb_c_base=19652,
+        )
+    else:
+        transform = functools.partial(
+            mctx.qtransform_completed_by_mix_value,
+            value_scale=0.5,
+            maxvisit_init=50,
+            rescale_values=False,
+            use_mixed_value=True,
+        )
+        policy = functools.partial(
+            mctx.gumbel_muzero_policy,
+            qtransform=transform,
+            max_num_considered_actions=config["considered"],
+            gumbel_scale=float(config["noisy"]),
+        )
+
+    def run(key: Any, root: Any, invalid: Any) -> Any:
+        return policy((), key, root, recurrent, config["simulations"], invalid)
+
+    return jax.jit(run)
+
+
+def boards_of(name: str, positions: Sequence[str]) -> list[list[int]]:
+    return [[cell for row in Board.read(name, text).rows for cell in row] for text in positions]
+
+
+def mctx_cases(name: str, evaluator: dict, positions: Sequence[str], config: dict) -> list[dict]:
+    """Search all positions in one batch, a case per position."""
+    import jax
+    import jax.numpy as jnp
+    import mctx
+
+    evaluate, recurrent = jax_game(name, evaluator)
+    boards = jnp.array(boards_of(name, positions), jnp.int8)
+    logits, values, invalid = evaluate(boards)
+    embedding = boards, jnp.zeros(len(boards), bool)
+    root = mctx.RootFnOutput(prior_logits=logits, value=values, embedding=embedding)
+    key = jax.random.key(1000 * config["simulations"] + (config["considered"] or 0))
+    output = jax_policy(recurrent, config)(key, root, invalid)
+    summary = output.search_tree.summary()
+    noise = None
+    if config["noisy"]:
+        noise = jax.random.gumbel(jax.random.split(key)[1], logits.shape, logits.dtype)
+        if not (noise == output.search_tree.extra_data.root_gumbel).all():
+            raise SystemExit("mctx drew other noise than its source says: look at its key splits")
+    shared = {key: config[key] for key in ("policy", "simulations", "considered")}
+    return [
+        {"game": name, "position": position, **shared}
+        | {"gumbel": None if noise is None else rounded(noise[i])}
+        | case_results(summary, output, i)
+        for i, position in enumerate(positions)
+    ]
+
+
+def case_results(summary: Any, output: Any, i: int) -> dict:
+    visits = [int(count) for count in summary.visit_counts[i]]
+    q = rounded(summary.qvalues[i])
+    return {
+        "visits": visits,
+        "weights": rounded(output.action_weights[i]),
+        "q": [value if count else None for value, count in zip(q, visits, strict=True)],
+        "action": int(output.action[i]),
+        "value": round(float(summary.value[i]), 6),
+    }
+
+
+def rounded(values: Any) -> list[float]:
+    return [round(float(value), 6) for value in values]
+
+
+def configurations(name: str) -> list[dict]:
+    configs = []
+    for simulations in SIMULATIONS:
+        for considered in CONSIDERED[name]:
+            for noisy in (False, True):
+                config = {"policy": "gumbel", "considered": considered, "noisy": noisy}
+                configs.append(config | {"simulations": simulations})
+        puct = {"policy": "puct", "considered": None, "noisy": False}
+        configs.append(puct | {"simulations": simulations})
+    return configs
+
+
+def make() -> dict:
+    """Everything the file holds; narrowly decided cases are left out."""
+    rng = random.Random(20)
+    evaluators = {
+        "connect4": toy_evaluator(rng, 42, 7, scale=1.0),
+        "tictactoe": toy_evaluator(rng, 9, 9, scale=1.5),
+    }
+    plies = {
+        "connect4": [round(30 * i / 23) for i in range(24)],
+        "tictactoe": [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8],
+    }
+    cases = []
+    for name, evaluator in evaluators.items():
+        positions = random_positions(name, plies[name], rng)
+        for config in configurations(name):
+            cases += mctx_cases(name, evaluator, positions, config)
+    for case in cases:
+        margin = search_again(case, evaluators[case["game"]]).margin
+        case["margin"] = None if math.isinf(margin) else float(f"{margin:.2g}")
+    clear = [case for case in cases if case["margin"] is None or case["margin"] >= MARGIN]
+    print(f"{len(clear)} cases of {len(cases)}; the others were decided by less than {MARGIN}")
+    return {"about": ABOUT.replace("\n", " "), "evaluators": evaluators, "cases": clear}
+
+
+def write(truth: dict) -> None:
+    """One case a line, so that a change reads well."""
+
+    def compact(value: object) -> str:
+        return json.dumps(value, separators=(",", ":"))
+
+    cases = ",\n".join(compact(case) for case in truth["cases"])
+    head = f'"about":{compact(truth["about"])},\n"evaluators":{compact(truth["evaluators"])}'
+    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
+    OUTPUT.write_text(f'{{{head},\n"cases":[\n{cases}\n]}}\n')
+    print(f"wrote {OUTPUT.stat().st_size} bytes to {OUTPUT}")
+
+
+# The plain half: rules, evaluator and search on Python lists, in double precision.
+
+
+@dataclass(frozen=True)
+class Board:
+    """A position by its moves; rows hold 1 for the mover's stones and -1 for the waiter's."""
+
+    name: str
+    moves: tuple[int, ...] = ()
+
+    @classmethod
+    def read(cls, name: str, text: str) -> "Board":
+        return cls(name, tuple(int(character) - 1 for character in text))
+
+    @functools.cached_property
+    def rows(self) -> list[list[int]]:
+        rows = [[0] * 7 for _ in range(6)] if self.name == "connect4" else [[0] * 3 for _ in "abc"]
+        for ply, move in enumerate(self.moves):
+            stone = 1 if (len(self.moves) - ply) % 2 == 0 else -1
+            if self.name == "connect4":
+                row = max(row for row in range(6) if not rows[row][move])
+                rows[row][move] = stone
+            else:
+                rows[move // 3][move % 3] = stone
+        return rows
+
+    @functools.cached_property
+    def result(self) -> int | None:
+        """-1 if the player to move has lost, 0 for a draw, None while the game goes on."""
+        length = 4 if self.name == "connect4" else 3
+        text = "/".join("".join(".+-"[cell] for cell in row) for row in self.rows)
+        width = len(self.rows[0]) + 1
+        for step in (1, width - 1, width, width + 1):
+            for start in range(len(text)):
+                if text[start::step][:length] == "-" * length:
+                    return -1
+        return None if "." in text else 0
+
+    def legal(self) -> list[int]:
+        cells = self.rows[0] if self.name == "connect4" else [c for row in self.rows for c in row]
+        return [action for action, cell in enumerate(cells) if not cell]
+
+    def after(self, action: int) -> "Board":
+        return Board(self.name, (*self.moves, action))
+
+
+@dataclass
+class Node:
+    """Mean value for the player to move (own evaluation included) and logits of legal actions."""
+
+    board: Board
+    raw: float
+    logits: dict[int, float]
+    total: float = 0.0
+    visits: int = 0
+    children: dict[int, "Node"] = field(default_factory=dict)
+
+    def q(self, action: int) -> float:
+        child = self.children[action]
+        return -child.total / child.visits
+
+    def child_visits(self) -> dict[int, int]:
+        return {a: self.children[a].visits if a in self.children else 0 for a in self.logits}
+
+
+def new_node(board: Board, evaluator: dict) -> Node:
+    if board.result is not None:
+        return Node(board, float(board.result), {})
+    cells = [cell for row in board.rows for cell in row]
+    inputs = [i for i, cell in enumerate(cells) if cell == 1]
+    inputs += [len(cells) + i for i, cell in enumerate(cells) if cell == -1]
+    weights, bias = evaluator["policy_weights"], evaluator["policy_bias"]
+    logits = {a: bias[a] + sum(weights[i][a] for i in inputs) for a in board.legal()}
+    return Node(board, math.tanh(sum(evaluator["value_weights"][i] for i in inputs)), logits)
+
+
+def softmax(logits: dict[int, float]) -> dict[int, float]:
+    top = max(logits.values())
+    total = sum(math.exp(logit - top) for logit in logits.values())
+    return {action: math.exp(logit - top) / total for action, logit in logits.items()}
+
+
+def sigma(node: Node) -> dict[int, float]:
+    """Transformed q of every legal action, unvisited ones completed by the mixed value."""
+    visits, priors = node.child_visits(), softmax(node.logits)
+    mass = sum(priors[a] for a in node.children)
+    mixed = node.raw
+    if node.children:
+        weighted = sum(priors[a] * node.q(a) for a in node.children) / mass
+        mixed = (node.raw + sum(visits.values()) * weighted) / (1 + sum(visits.values()))
+    scale = 50 + max(visits.values())
+    return {a: scale * ((node.q(a) if visits[a] else mixed) + 1) / 2 for a in node.logits}
+
+
+def improved(node: Node) -> dict[int, float]:
+    """softmax(logits + sigma): the target of training, and what inner visits follow."""
+    transformed = sigma(node)
+    return softmax({a: node.logits[a] + transformed[a] for a in node.logits})
+
+
+def inner_scores(node: Node) -> dict[int, float]:
+    visits, policy = node.child_visits(), improved(node)
+    return {a: policy[a] - visits[a] / (1 + sum(visits.values())) for a in node.logits}
+
+
+def puct_scores(node: Node) -> dict[int, float]:
+    priors, visits = softmax(node.logits), node.child_visits()
+    rate = 1.25 + math.log((node.visits + 19652 + 1) / 19652)
+    unvisited = node.total / node.visits - 0.2
+    return {
+        a: (node.q(a) if visits[a] else unvisited)
+        + rate * priors[a] * math.sqrt(node.visits) / (1 + visits[a])
+        for a in node.logits
+    }
+
+
+def halving_visits(considered: int, simulations: int) -> list[int]:
+    """For each simulation, how often the root action it takes must have been visited before."""
+    if considered == 1:
+        return list(range(simulations))
+    schedule: list[int] = []
+    rounds, left, seen = math.ceil(math.log2(considered)), considered, 0
+    while len(schedule) < simulations:
+        for _ in range(max(1, simulations // (rounds * left))):
+            schedule += [seen] * left
+            seen += 1
+        left = max(2, left // 2)
+    return schedule[:simulations]
+
+
+def root_scores(node: Node, noise: Sequence[float], seen: int) -> dict[int, float]:
+    """Scores of the root actions visited exactly `seen` times."""
+    visits, transformed = node.child_visits(), sigma(node)
+    return {a: noise[a] + node.logits[a] + transformed[a] for a in node.logits if visits[a] == seen}
+
+
+@dataclass
+class PlainSearch:
+    """A search of one position; margin is the least lead of a chosen score over the next one."""
+
+    evaluator: dict
+    inner: Callable[[Node], dict[int, float]]
+    margin: float = math.inf
+
+    def best(self, scores: dict[int, float]) -> int:
+        first, *others = sorted(scores, key=scores.__getitem__, reverse=True)
+        if others:
+            self.margin = min(self.margin, scores[first] - scores[others[0]])
+        return first
+
+    def simulate(self, node: Node, choose: Callable[[Node], dict[int, float]]) -> float:
+        """One simulation through a node; the value found, for the node's player to move."""
+        if not node.visits or not node.logits:
+            value = node.raw
+        else:
+            action = self.best(choose(node))
+            if action not in node.children:
+                node.children[action] = new_node(node.board.after(action), self.evaluator)
+            value = -self.simulate(node.children[action], self.inner)
+        node.visits += 1
+        node.total += value
+        return value
+
+
+@dataclass(frozen=True)
+class PlainResult:
+    root: Node
+    actions: set[int]
+    weights: dict[int, float]
+    margin: float
+
+
+def search_again(case: dict, evaluator: dict) -> PlainResult:
+    """The case's search, done by the plain half."""
+    root = new_node(Board.read(case["game"], case["position"]), evaluator)
+    if case["policy"] == "puct":
+        search = PlainSearch(evaluator, puct_scores)
+        for _ in range(1 + case["simulations"]):
+            search.simulate(root, puct_scores)
+        visits = root.child_visits()
+        most = {a for a in visits if visits[a] == max(visits.values())}
+        weights = {a: visits[a] / case["simulations"] for a in visits}
+        return PlainResult(root, most, weights, search.margin)
+    search = PlainSearch(evaluator, inner_scores)
+    noise = case["gumbel"] or [0.0] * len(case["visits"])
+    search.simulate(root, inner_scores)
+    considered = min(case["considered"], len(root.logits))
+    for seen in halving_visits(considered, case["simulations"]):
+        search.simulate(root, functools.partial(root_scores, noise=noise, seen=seen))
+    most_visits = max(root.child_visits().values())
+    action = search.best(root_scores(root, noise, most_visits))
+    return PlainResult(root, {action}, improved(root), search.margin)
+
+
+def largest_difference(case: dict, result: PlainResult) -> float:
+    """Between the case's numbers and the plain half's; infinite if visits or action differ."""
+    root, visits = result.root, result.root.child_visits()
+    if [visits.get(a, 0) for a in range(len(case["visits"]))] != case["visits"]:
+        return math.inf
+    if case["action"] not in result.actions:
+        return math.inf
+    differences = [abs(root.total / root.visits - case["value"])]
+    for action, (weight, q) in enumerate(zip(case["weights"], case["q"], strict=True)):
+        differences.append(abs(weight - result.weights.get(action, 0.0)))
+        if q is not None:
+            differences.append(abs(q - root.q(action)))
+    return max(differences)
+
+
+def verify(truth: dict) -> None:
+    """Print how the plain half agrees with the file; exit with an error if it does not."""
+    worst: dict[str, list[float]] = {}
+    for case in truth["cases"]:
+        result = search_again(case, truth["evaluators"][case["game"]])
+        difference = largest_difference(case, result)
+        worst.setdefault(f"{case['game']} {case['policy']}", []).append(difference)
+        if difference > 1e-4:
+            print("differs:", json.dumps(case))
+    for kind, differences in worst.items():
+        agreeing = sum(difference <= 1e-4 for difference in differences)
+        largest = max(differences)
+        print(f"{kind}: {agreeing} of {len(differences)} agree, largest difference {largest:.1e}")
+    if any(difference > 1e-4 for differences in worst.values() for difference in differences):
+        raise SystemExit(1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make or check the truth data from mctx.")
+    parser.add_argument("--verify", action="store_true", help="check the file, without jax")
+    if parser.parse_args().verify:
+        verify(json.loads(OUTPUT.read_text()))
+    else:
+        write(make())
+
+
+if __name__ == "__main__":
+    main()
