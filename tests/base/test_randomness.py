@@ -40,7 +40,7 @@ def test_uniform_follows_vignas_xorshift64star() -> None:
         word ^= word >> 12
         word ^= word << 25 & 2**64 - 1
         word ^= word >> 27
-        expected = ((word * 2685821657736338717 & 2**64 - 1) >> 40) / 2**24 + 2**-25
+        expected = ((word * 2685821657736338717 & 2**64 - 1) >> 41) / 2**23 + 2**-24
         assert uniform(states, 0) == pytest.approx(expected, rel=1e-6)
 
 

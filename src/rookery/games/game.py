@@ -104,7 +104,7 @@ def from_module(module: ModuleType, sources: bytes = b"") -> Game:
     """Read a rules module's tables; ConfigError names what is missing."""
     missing = [name for name in (*TABLES, *FUNCTIONS, *TEXT) if not hasattr(module, name)]
     if missing:
-        raise IllegalRules(module.__name__, missing)
+        raise IllegalRules(getattr(module, "__file__", None) or module.__name__, missing)
     functions = {name: getattr(module, name) for name in FUNCTIONS}
     cells, actions = zip(*module.SYMMETRIES, strict=True)
     return Game(

@@ -1,7 +1,9 @@
 """The games that ship with Rookery, and games of the user's own, loaded from a file."""
 
+import hashlib
 import importlib
 import importlib.util
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -29,9 +31,14 @@ def game(name: str) -> Game:
 
 
 def load_file(path: Path, name: str | None = None) -> ModuleType:
-    """Import the Python file at `path`."""
-    spec = importlib.util.spec_from_file_location(name or path.stem, path)
+    """Import the Python file at `path`, by default under a name that tells its content.
+
+    What Numba keeps on disk refers to the module by that name and must find it in the next process.
+    """
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    spec = importlib.util.spec_from_file_location(name or f"{path.stem}.{digest}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module

@@ -9,6 +9,7 @@ RUN@120:400       its net of iteration 120
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,15 +59,20 @@ def is_game(text: str) -> bool:
     return text in game_names() or text.endswith(".py")
 
 
-def read_run(text: str, *, simulations: int = SIMULATIONS) -> RunText | None:
-    """The run that `text` names, or None if it names a plain player."""
+def read_run(
+    text: str, *, simulations: int = SIMULATIONS, others: Iterable[str] = PLAIN
+) -> RunText | None:
+    """The run that `text` names, or None if it names a plain player.
+
+    `others` are what else may stand in its place: the nearest of them is named in the error.
+    """
     if text in ("random", "solver") or text.split(":")[0] == "minimax":
         return None
     if Path(text).is_dir():
         return RunText(RunFolder(Path(text)), None, simulations)
     parts = _RUN.fullmatch(text)
     if parts is None or not Path(parts["path"]).is_dir():
-        raise UnknownName("player or run folder", text, (*PLAIN, *_neighbours(Path(text).parent)))
+        raise UnknownName("run folder or name", text, (*others, *_neighbours(Path(text).parent)))
     iteration = int(parts["iteration"]) if parts["iteration"] else None
     wanted = int(parts["simulations"]) if parts["simulations"] else simulations
     return RunText(RunFolder(Path(parts["path"])), iteration, wanted)

@@ -19,6 +19,7 @@ from rookery.run import Moment, RunFolder
 PLAIN_SECONDS = 5.0
 """Time between two plain lines, at least."""
 REFRESH_PER_SECOND = 4
+PANEL_WIDTH = 76
 COMPILING = "compiling if new here"
 PREPARING = "preparing"
 UNKNOWN = "-"
@@ -87,7 +88,7 @@ class LiveProgress:
         self._strength: object = None
         self._title = f"{folder.game.name} in {folder.path}"
         self._live = Live(
-            Panel(PREPARING, title=Text(self._title), title_align="left"),
+            framed(PREPARING, self._title),
             console=console,
             refresh_per_second=REFRESH_PER_SECOND,
             transient=True,
@@ -111,7 +112,7 @@ class LiveProgress:
         self._past = self._past or read_history(self._folder.path)
         if moment.strength is not self._strength:
             self._strength = moment.strength
-            self._console.print(plain_line(moment, self._past), soft_wrap=True)
+            self._console.print(strength_line(moment, self._past), soft_wrap=True)
         self._live.update(panel(moment, self._past, title=self._title))
 
 
@@ -121,7 +122,7 @@ def panel(moment: Moment, past: History, *, title: str) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for _ in range(2):
         grid.add_column(style="dim")
-        grid.add_column(min_width=18)
+        grid.add_column(min_width=25)
     labels = list(facts)
     for left, right in zip(labels[::2], labels[1::2], strict=True):
         grid.add_row(left, facts[left], right, facts[right])
@@ -129,7 +130,14 @@ def panel(moment: Moment, past: History, *, title: str) -> RenderableType:
     bar.add_column(ratio=1)
     bar.add_column(justify="right", min_width=5)
     bar.add_row(ProgressBar(total=1.0, completed=moment.progress), f"{moment.progress:.0%}")
-    return Panel(Group(bar, grid), title=Text(title), title_align="left")
+    return framed(Group(bar, grid), title)
+
+
+def framed(content: RenderableType, title: str) -> Panel:
+    """`content` in a frame; at its right a terminal has room to echo ^C without a new line."""
+    heading = Text(title)
+    heading.truncate(PANEL_WIDTH - 6, overflow="ellipsis")
+    return Panel(content, title=heading, title_align="left", width=PANEL_WIDTH)
 
 
 def describe(moment: Moment, past: History) -> dict[str, str]:
@@ -168,6 +176,13 @@ def time_left(moment: Moment) -> str:
     if moment.progress <= 0:
         return UNKNOWN
     return duration(moment.seconds * (1 - moment.progress) / moment.progress)
+
+
+def strength_line(moment: Moment, past: History) -> str:
+    """What stays in the terminal of a measurement."""
+    facts = describe(moment, past)
+    when = f"{duration(moment.seconds)}  {moment.progress:4.0%}  iteration {facts['iteration']}"
+    return f"{when}  loss {facts['loss']}  errors {facts['errors']}"
 
 
 def plain_line(moment: Moment, past: History) -> str:

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rookery.arena import MatchReport, Row, Share, Strength, Tally
-from rookery.interface.wording import count, elo, percent
+from rookery.interface.wording import count, elo, new_table, percent
 
 Column = tuple[str, Strength]
 """A heading and what was measured."""
@@ -14,26 +13,28 @@ Column = tuple[str, Strength]
 
 def error_table(columns: Sequence[Column]) -> Table:
     """Errors in percent with their 95 % interval, a row a group, a column a player."""
-    table = _table(columns, f"{columns[0][1].label}, in % (95 % interval)")
+    table = _table(columns, columns[0][1].label)
     for rows in _side_by_side(columns):
         table.add_row(rows[0].label, count(rows[0].number), *(_share(row.errors) for row in rows))
     return table
 
 
 def not_best_table(columns: Sequence[Column]) -> Table | None:
-    """Moves that are not the best one; None where the ruler cannot tell."""
-    table = _table(columns, "moves slower or worse than the best, in % (95 % interval)")
+    """Moves that are not the best one; None where the ruler cannot tell one win from another."""
+    table = _table(columns, "moves that are not the best one")
+    measured = [row for _, strength in columns for row in strength.rows]
+    if all(row.not_best is None or row.not_best == row.errors for row in measured):
+        return None
     for rows in _side_by_side(columns):
         shares = [row.not_best for row in rows if row.not_best is not None]
         if shares:
             table.add_row(rows[0].label, count(rows[0].number), *map(_share, shares))
-    return table if table.row_count else None
+    return table
 
 
 def match_table(report: MatchReport) -> Table:
     """Wins, draws and losses of a, by who moved first."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(f"{report.a} moves")
+    table = new_table(f"{report.a} moves")
     for heading in ("games", "wins", "draws", "losses", "score"):
         table.add_column(heading, justify="right")
     for label, tally in (("first", report.first), ("second", report.second)):
@@ -54,8 +55,9 @@ def match_verdict(report: MatchReport) -> str:
 
 
 def _table(columns: Sequence[Column], title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
+    rows = [row for _, strength in columns for row in strength.rows]
+    sampled = any(row.errors.low < row.errors.high for row in rows)
+    table = new_table("", title=f"{title}, in %{' (95 % interval)' if sampled else ''}")
     table.add_column("number", justify="right")
     for heading, _ in columns:
         table.add_column(heading, justify="right")

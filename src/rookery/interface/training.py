@@ -5,7 +5,6 @@ from math import ceil
 from shlex import quote
 
 from rich.console import Console
-from rich.table import Table
 
 from rookery.interface.history import History, read_history
 from rookery.interface.progress import progress_for
@@ -56,11 +55,10 @@ def _figures(past: History) -> list[str]:
 
 
 def _print_commands(folder: RunFolder, past: History, *, console: Console) -> None:
-    path = quote(str(folder.path))
-    grid = Table.grid(padding=(0, 3))
-    for command, meaning in _commands(path, past):
-        grid.add_row(f"  {command}", meaning)
-    console.print(grid, soft_wrap=True)
+    commands = _commands(quote(str(folder.path)), past)
+    width = max(len(command) for command, _ in commands)
+    for command, meaning in commands:
+        console.print(f"  {command:{width}}   {meaning}", markup=False, soft_wrap=True)
 
 
 def _commands(path: str, past: History) -> list[tuple[str, str]]:
@@ -73,5 +71,7 @@ def _commands(path: str, past: History) -> list[tuple[str, str]]:
         (f"rookery eval {path}", "measure it"),
         (f"rookery match {path} random", "let it play others"),
     ]
-    has_net = past.iteration > 0
-    return [*commands[: 3 * has_net], (f"rookery resume {path}{further[1]}", further[0])]
+    onward = (f"rookery resume {path}{further[1]}", further[0])
+    if past.is_finished:
+        return [*commands, onward]
+    return [onward, *commands] if past.iteration else [onward]

@@ -2,12 +2,24 @@
 
 from math import isfinite
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
 
 
 def screen() -> Console:
     """The terminal, or wherever stdout goes."""
     return Console(highlight=False)
+
+
+def new_table(*headings: str, title: str | None = None) -> Table:
+    """A table with a line under its headings, numbers to be aligned by the caller."""
+    table = Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
+    for heading in headings:
+        table.add_column(heading)
+    return table
 
 
 def count(number: float) -> str:

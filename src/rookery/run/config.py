@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rookery.base import ConfigError, UnknownName
 from rookery.learning import LearningConfig
-from rookery.nets import NetConfig
+from rookery.nets import METHODS, NetConfig
 from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
@@ -22,7 +22,7 @@ class RunConfig:
     seed: int = 1
     """Everything random in the run follows from it."""
     minutes: float = 0.0
-    """Ends after this much time, measuring strength and earlier stretches included; 0 = no limit."""
+    """Ends after so much time, earlier stretches and measuring included; 0 = no limit."""
     iterations: int = 0
     """Ends after this many iterations; 0 = no limit."""
     moves: int = 16
@@ -48,6 +48,9 @@ class RunConfig:
             value = getattr(self, name)
             if not value >= low:
                 raise ConfigError(f"run.{name} must be {low} or more, got {value}")
+
+        if self.inference not in ("auto", *METHODS):
+            raise UnknownName("run.inference", self.inference, ("auto", *METHODS))
 
     def progress(self, seconds: float, iteration: int) -> float:
         """How much of a run that has come this far is done, from 0 to 1."""
@@ -106,7 +109,7 @@ def _assign(config: Config, path: str, text: str) -> Config:
     known = setting_names()
     if path not in known or not is_dataclass(part):
         raise UnknownName("setting", path, known)
-    kind = next(f.type for f in fields(part) if f.name == name)
+    kind: Any = next(f.type for f in fields(part) if f.name == name)
     try:
         value = TypeAdapter(kind).validate_strings(text)
     except ValidationError as error:
@@ -122,8 +125,10 @@ def setting_names() -> list[str]:
     return [f"{room.name}.{f.name}" for room in rooms for f in fields(room.type)]  # type: ignore[arg-type]
 
 
-def _check_names(kind: Any, tree: dict[str, Any], prefix: str = "") -> None:
+def _check_names(kind: Any, tree: object, prefix: str = "") -> None:
     known = {f.name: f.type for f in fields(kind)}
+    if not isinstance(tree, dict):
+        raise ConfigError(f"config {prefix.rstrip('.')}: expected settings by name, got {tree!r}")
     for name, value in tree.items():
         if name not in known:
             raise UnknownName("setting", prefix + name, [prefix + other for other in known])

@@ -1,12 +1,12 @@
 """The run folder, the truth about a run. Every file in it appears whole or not at all.
 
-    run.json              format of the folder, the game and the version of its rules
-    config.json           the resolved settings, written before the first game
-    stats.jsonl           one line an event or iteration, append-only
-    checkpoint            all that is needed to go on
-    weights/000120.safetensors   the net that plays, by iteration
-    replay/000012.shard   compact positions, while the window needs them
-    .lock                 held by the process that trains
+run.json              format of the folder, the game and the version of its rules
+config.json           the resolved settings, written before the first game
+stats.jsonl           one line an event or iteration, append-only
+checkpoint            all that is needed to go on
+weights/000120.safetensors   the net that plays, by iteration
+replay/000012.shard   compact positions, while the window needs them
+.lock                 held by the process that trains
 """
 
 import fcntl
@@ -36,8 +36,9 @@ class RunFolder:
         self.game: Game = game(self.config.game)
         if identity["version"] != self.game.version or identity["game"] != self.game.name:
             raise RunFolderError(
-                f"{path} is a run of {identity['game']} version {identity['version']}, but the rules "
-                f"here are {self.game.name} version {self.game.version}; start a new run"
+                f"{path} is a run of {identity['game']} version {identity['version']}, "
+                f"but the rules here are {self.game.name} version {self.game.version}; "
+                "start a new run"
             )
 
     @classmethod
@@ -45,7 +46,8 @@ class RunFolder:
         """A new run folder; what is there already is never touched."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise RunFolderError(
-                f"{path} exists already; go on with `rookery resume {path}` or choose another folder"
+                f"{path} exists already; "
+                f"go on with `rookery resume {path}` or choose another folder"
             )
         rules = game(config.game)
         for folder in (path, path / "weights", path / "replay"):
@@ -93,7 +95,9 @@ class RunFolder:
         path = self.path / "weights" / f"{iteration:06}.safetensors"
         if path not in paths:
             known = ", ".join(str(int(path.stem)) for path in paths[-5:])
-            raise RunFolderError(f"{self.path} has no weights of iteration {iteration}; it has {known}")
+            raise RunFolderError(
+                f"{self.path} has no weights of iteration {iteration}; it has {known}"
+            )
         return load(path, self.net_game())
 
     def _identity(self) -> dict[str, Any]:
@@ -115,4 +119,7 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path} is not a whole run folder ({name} is missing); choose another one"
             )
-        return (self.path / name).read_text()
+        try:
+            return (self.path / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise FileDamaged(f"{self.path / name} is damaged; restore it from a copy") from error

@@ -253,4 +253,3 @@ class Ring:
             ),
             rows_made=position.rows_made,
         )
-

@@ -28,7 +28,8 @@ class Stats:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(f"no room left to write {self.path}; free some and resume") from error
+                place = f"{self.path}; free some space and resume"
+                raise DiskFull(f"no room left to write {place}") from error
             raise
         return line
 

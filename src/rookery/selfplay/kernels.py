@@ -8,10 +8,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled, namespace, parallel, uniform
+from rookery.base import compiled, namespace, parallel
 from rookery.games import LOSS, ONGOING
 from rookery.selfplay.exploration import draw_move, draw_opening_plies
 from rookery.selfplay.history import History
+from rookery.selfplay.openings import bind as bind_openings
 
 
 class Manner(NamedTuple):
@@ -55,22 +56,11 @@ def _bind_steps(rules: ModuleType) -> ModuleType:
             history.policy[g, ply, i] = moves.policy[g, history.policy_actions[g, ply, i]]
         history.lengths[g] = ply + 1
 
-    @compiled
-    def open_randomly(state, plies, legal, streams, g):  # type: ignore[no-untyped-def]
-        """Set `state` to a start followed by `plies` random moves; whether it is still going."""
-        rules.start(state)
-        for _ in range(plies):
-            count = rules.legal(state, legal)
-            rules.play(state, legal[min(int(uniform(streams, g) * count), count - 1)])
-            if rules.outcome(state) != ONGOING:
-                return False
-        return True
-
-    return namespace(f"{rules.__name__}.ply", {"write": write, "open_randomly": open_randomly})
+    return namespace(f"{rules.__name__}.ply", {"write": write})
 
 
 def _bind_one(rules: ModuleType) -> ModuleType:
-    steps = _bind_steps(rules)
+    steps, openings = _bind_steps(rules), bind_openings(rules)
 
     @compiled
     def advance(history, roots, moves, manner, g):  # type: ignore[no-untyped-def]
@@ -90,9 +80,9 @@ def _bind_one(rules: ModuleType) -> ModuleType:
     @compiled
     def restart(history, roots, manner, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, with a random opening where the draw says so."""
-        legal = history.policy_actions[g, 0]
+        scratch, legal = history.states[g], history.policy_actions[g, 0]
         plies = draw_opening_plies(manner.opening_share, manner.opening_plies, history.streams, g)
-        while not steps.open_randomly(roots[g], plies, legal, history.streams, g):
+        while not openings.open_game(roots, plies, scratch, legal, history.streams, g):
             pass
         history.first_plies[g] = plies
         history.lengths[g] = 0
@@ -117,5 +107,3 @@ def bind(rules: ModuleType) -> ModuleType:
             one.restart(history, roots, manner, np.int64(games[i]))
 
     return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})
-
-

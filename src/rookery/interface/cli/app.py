@@ -1,5 +1,6 @@
 """The command `rookery`: its subcommands, and how an error becomes one line."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,6 +17,8 @@ from rookery.interface.cli.play import play
 from rookery.interface.cli.recipes import recipes
 from rookery.interface.cli.resume import resume
 from rookery.interface.cli.train import train
+
+CUT_SHORT = 1
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("train")(train)
@@ -34,10 +37,13 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; 0 = well, 1 = a check failed, 2 = a mistake, said in one line."""
+    """Run one command: 0 well, 1 a check failed or nobody reads, 2 a mistake, told in a line."""
     try:
         code = app(arguments or ["--help"], prog_name="rookery", standalone_mode=False)
         sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has heard enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CUT_SHORT
     except Exception as error:
         message = explain(error)
         if message is None:

@@ -18,7 +18,7 @@ def explain(error: Exception) -> str | None:
     if isinstance(error, RookeryError):
         return one_line(str(error))
     if isinstance(error, typer.TyperException):
-        return one_line(f"{error.format_message()} See rookery --help.")
+        return one_line(f"{error.format_message().rstrip('.?')}; see rookery --help")
     if isinstance(error, OSError):
         return _explain_system(error)
     return None

@@ -51,15 +51,11 @@ def _verdict(finding: "Finding") -> tuple[str, str]:
 
 
 def _table() -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     from rookery.games import game, game_names
+    from rookery.interface.wording import new_table
     from rookery.run import RECIPES
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("game", "planes", "actions", "longest game", "recipes"):
-        table.add_column(heading)
+    table = new_table("game", "planes", "actions", "longest game", "recipes")
     for name in game_names():
         rules = game(name)
         planes = " x ".join(map(str, rules.planes_shape))

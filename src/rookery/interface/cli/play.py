@@ -40,6 +40,7 @@ def play(
 def _opponent(
     against: str, opponent: str | None, *, simulations: int, seed: int
 ) -> "tuple[Game, Player]":
+    from rookery.games import game_names
     from rookery.interface.players import (
         default_opponent,
         find_game,
@@ -52,7 +53,7 @@ def _opponent(
     if is_game(against):
         game = find_game(against)
         return game, make_player(opponent or default_opponent(game), game, seed=seed)
-    run = read_run(against, simulations=simulations)
+    run = read_run(against, simulations=simulations, others=game_names())
     if run is None:
         from rookery.base import ConfigError
 

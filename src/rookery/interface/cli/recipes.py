@@ -21,15 +21,10 @@ def recipes(
 
 
 def _list() -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from rookery.interface.wording import screen
+    from rookery.interface.wording import new_table, screen
     from rookery.run import RECIPES
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("recipe", "game", "net", "what it is"):
-        table.add_column(heading)
+    table = new_table("recipe", "game", "net", "what it is")
     for name, make in RECIPES.items():
         config = make()
         net = f"{config.net.kind} {config.net.width} x {config.net.depth}"

@@ -1,0 +1,107 @@
+"""The command line itself: help, version, and which errors are told in one line."""
+
+import errno
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from rookery import __version__
+from rookery.base import RookeryError
+from rookery.interface.cli import app
+from rookery.interface.cli.failures import explain
+
+COMMANDS = ("train", "resume", "play", "eval", "match", "analyse", "games", "recipes")
+
+
+def test_help_names_every_command(rookery) -> None:
+    answer = rookery("--help")
+    assert answer.code == 0
+    assert all(f" {command} " in answer.out for command in COMMANDS)
+
+
+def test_no_command_shows_the_help(rookery) -> None:
+    assert rookery().out == rookery("--help").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(rookery, command: str) -> None:
+    answer = rookery(command, "--help")
+    assert answer.code == 0 and "Usage: rookery" in answer.out
+
+
+def test_the_version_is_shown(rookery) -> None:
+    assert rookery("--version").out == f"rookery {__version__}\n"
+
+
+def test_help_imports_neither_torch_nor_numba(environment) -> None:
+    script = (
+        "import sys; from rookery.interface.cli.app import run; run(['train', '--help']); "
+        "sys.exit(any(name in sys.modules for name in ('torch', 'numba', 'numpy')))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, timeout=60, env=environment)
+    assert done.returncode == 0, done
+
+
+def test_python_m_rookery_is_the_same_command(environment) -> None:
+    command = [sys.executable, "-m", "rookery", "trian"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "rookery: No such command 'trian'. Did you mean 'train'; see rookery --help\n"
+    )
+
+
+def test_a_reader_that_leaves_early_causes_no_traceback(environment) -> None:
+    command = f"{shlex.quote(sys.executable)} -m rookery recipes connect4-quick | true"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, timeout=60, env=environment
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["nonsense"], "No such command"),
+        (["train"], "Missing argument"),
+        (["train", "tictactoe", "--minutes", "soon"], "--minutes"),
+        (["match", "random"], "Missing argument"),
+        (["play", "tictactoe", "--first", "you"], "you"),
+        (["analyse", "run", "--simulations", "0"], "simulations"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line(mistake, arguments: list[str], found: str) -> None:
+    assert found in mistake(*arguments)
+
+
+def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(app, "app", broken)
+    with pytest.raises(ZeroDivisionError):
+        app.run(["games"])
+
+
+def test_ctrl_c_outside_of_training_is_quiet(rookery, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(prompt: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    answer = rookery("play", "tictactoe")
+    assert answer.code == 130 and answer.err == ""
+
+
+def test_errors_of_the_system_are_explained() -> None:
+    for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+        assert "no room left to write run/x" in str(explain(OSError(number, "full", "run/x")))
+    denied = explain(PermissionError(errno.EACCES, "Permission denied", "/sealed"))
+    assert denied is not None and "cannot use /sealed: Permission denied" in denied
+    assert explain(ConnectionError("a bug")) is None
+
+
+def test_a_message_of_many_lines_becomes_one() -> None:
+    assert explain(RookeryError("not legal here\n\n. X\nO .\n")) == "not legal here | . X | O ."

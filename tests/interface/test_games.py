@@ -1,0 +1,87 @@
+"""`rookery games` and `rookery recipes`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from rookery.games import tictactoe
+from rookery.run import RECIPES, from_json
+
+
+def own_rules(folder: Path, **changes: str) -> Path:
+    """Tic-Tac-Toe as a rules file of one's own."""
+    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "mine.py"
+    path.write_text(text)
+    return path
+
+
+def test_the_games_are_listed_with_their_recipes(rookery) -> None:
+    out = rookery("games").out
+    assert "connect4" in out and "2 x 6 x 7" in out and "tictactoe-demo" in out
+
+
+def test_a_shipped_game_keeps_the_contract(rookery) -> None:
+    answer = rookery("games", "check", "tictactoe")
+    lines = answer.out.splitlines()
+    assert answer.code == 0 and len(lines) > 8
+    assert all(line.startswith("ok ") for line in lines)
+
+
+def test_a_rules_file_is_checked(rookery, tmp_path: Path) -> None:
+    answer = rookery("games", "check", own_rules(tmp_path))
+    assert answer.code == 0, answer
+
+
+def test_broken_rules_are_named_and_exit_with_1(rookery, tmp_path: Path) -> None:
+    path = own_rules(tmp_path, **{"MAX_PLIES = 9": "MAX_PLIES = 4"})
+    answer = rookery("games", "check", path)
+    assert answer.code == 1
+    assert any(
+        line.startswith("FAILED") and "MAX_PLIES" in line for line in answer.out.splitlines()
+    )
+
+
+def test_a_file_that_is_no_rules_module_is_a_mistake(mistake, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("NAME = 'mine'\n")
+    assert "it lacks VERSION" in mistake("games", "check", path)
+    path.write_text("def start(state:\n")
+    assert "cannot be imported as rules (SyntaxError" in mistake("games", "check", path)
+
+
+def test_an_unknown_game_is_a_mistake(mistake) -> None:
+    assert "did you mean connect4?" in mistake("games", "check", "conect4")
+    assert "unknown game" in mistake("games", "check", "missing.py")
+
+
+def test_the_recipes_are_listed(rookery) -> None:
+    out = rookery("recipes").out
+    assert all(name in out for name in RECIPES)
+
+
+def test_a_recipe_is_shown_as_its_whole_config(rookery) -> None:
+    out = rookery("recipes", "connect4-laptop").out
+    assert json.loads(out)["run"]["minutes"] == 60
+    assert from_json(out) == RECIPES["connect4-laptop"]()
+
+
+def test_an_unknown_recipe_is_a_mistake(mistake) -> None:
+    assert "did you mean connect4-quick?" in mistake("recipes", "conect4-quik")
+
+
+def test_a_rules_file_is_compiled_once_and_then_found_in_the_cache(
+    environment, tmp_path: Path
+) -> None:
+    path = own_rules(tmp_path)
+    cache = {**environment, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "rookery", "match", "random", "minimax:1", "--games", "2"]
+    for _ in range(2):
+        done = subprocess.run(
+            [*command, "--game", str(path)], capture_output=True, text=True, timeout=240, env=cache
+        )
+        assert done.returncode == 0, done.stderr

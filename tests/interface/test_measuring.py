@@ -1,0 +1,158 @@
+"""`rookery eval` and `rookery match`, and the players that texts name."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rookery.arena import (
+    MinimaxPlayer,
+    RandomPlayer,
+    Row,
+    SearchPlayer,
+    Share,
+    SolverPlayer,
+    Strength,
+)
+from rookery.base import ConfigError, RookeryError
+from rookery.games import game
+from rookery.interface.players import make_player, read_run
+from rookery.interface.tables import error_table, not_best_table
+from rookery.interface.wording import screen
+
+
+def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
+    answer = rookery("eval", finished_run, "--simulations", "2,0")
+    assert answer.code == 0
+    assert answer.out.index("bare net") < answer.out.index("2 simulations")
+    rows = {line.split("  ")[0].strip(): line.split() for line in answer.out.splitlines() if line}
+    assert rows["ply 8"][-3:] == ["222", "0.0", "0.0"], "one move left cannot be an error"
+    assert rows["total"][1] == "4,520"
+    assert "lost to any reply" in answer.out
+
+
+def test_eval_answers_in_json(rookery, finished_run: Path) -> None:
+    answer = json.loads(rookery("eval", finished_run, "--simulations", "0", "--json").out)
+    assert answer["game"] == "tictactoe" and list(answer["strength"]) == ["0"]
+    rows = {row["label"]: row for row in answer["strength"]["0"]["rows"]}
+    assert rows["total"]["number"] == 4520
+    assert answer["strength"]["0"]["errors"] == rows["total"]["errors"]["percent"]
+
+
+def test_eval_can_measure_older_weights(rookery, mistake, finished_run: Path) -> None:
+    old = rookery("eval", finished_run, "--simulations", "0", "--json", "--iteration", 1)
+    new = rookery("eval", finished_run, "--simulations", "0", "--json", "--iteration", 2)
+    newest = rookery("eval", finished_run, "--simulations", "0", "--json")
+    assert new.out == newest.out != old.out
+    line = mistake("eval", finished_run, "--iteration", 77)
+    assert "no weights of iteration 77; it has 1, 2" in line
+
+
+def test_eval_refuses_simulations_that_are_no_numbers(mistake, finished_run: Path) -> None:
+    assert "takes numbers like 0,32,100" in mistake("eval", finished_run, "--simulations", "1;2")
+
+
+def shares(low: float, high: float) -> Strength:
+    """A measurement of one group."""
+    errors, not_best = Share(3, 1.5, low, high), Share(9, 4.5, low, high)
+    return Strength(1.5, "moves that lose game value", (Row("begin-easy", 200, errors, not_best),))
+
+
+def test_sampled_groups_show_their_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [("bare net", shares(0.5, 4.3)), ("100 simulations", shares(0.25, 3.0))]
+    screen().print(error_table(columns))
+    slower = not_best_table(columns)
+    assert slower is not None
+    screen().print(slower)
+    out = capsys.readouterr().out
+    assert "in % (95 % interval)" in out
+    assert "1.5 (0.5-4.3)" in out and "4.5 (0.5-4.3)" in out
+
+
+def test_match_counts_results_by_colour(rookery, finished_run: Path) -> None:
+    answer = rookery("match", f"{finished_run}:8", "random", "--games", 10, "--opening-plies", 1)
+    assert answer.code == 0
+    rows = {line.split("  ")[0].strip(): line.split() for line in answer.out.splitlines() if line}
+    assert rows["first"][1] == rows["second"][1] == "5"
+    won, drawn, lost = map(int, rows["in all"][3:6])
+    assert won + drawn + lost == 10
+    assert "95 % interval" in answer.out and "of 10 games are distinct" in answer.out
+
+
+def test_match_answers_in_json_even_without_an_upper_bound(rookery) -> None:
+    arguments = ["solver", "random", "--game", "tictactoe", "--games", 4, "--json"]
+    answer = json.loads(rookery("match", *arguments, "--opening-plies", 0).out)
+    assert answer["total"]["losses"] == 0
+    assert answer["total"]["wins"] + answer["total"]["draws"] == 4
+    assert answer["first"]["wins"] + answer["first"]["draws"] == 2
+    if answer["total"]["wins"] == 4:
+        assert answer["difference"]["high"] is None
+
+
+def test_the_same_seed_gives_the_same_match(rookery, finished_run: Path) -> None:
+    arguments = ["match", finished_run, "random", "--games", 6, "--json", "--seed"]
+    assert rookery(*arguments, 5).out == rookery(*arguments, 5).out
+
+
+def test_two_random_players_do_not_copy_each_other(rookery) -> None:
+    arguments = ["random", "random", "--game", "tictactoe", "--games", 40, "--opening-plies", 0]
+    assert json.loads(rookery("match", *arguments, "--json").out)["distinct_games"] > 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["random", "random"], "say which game, as in --game connect4"),
+        (["random", "solver", "--game", "conect4"], "did you mean connect4?"),
+        (["random", "minimax:x", "--game", "connect4"], "minimax:4"),
+        (["random", "minimax:0", "--game", "connect4"], "at least 1 ply"),
+        (["rondom", "solver", "--game", "connect4"], "did you mean random?"),
+        (["random", "solver", "--game", "tictactoe", "--games", "3"], "even"),
+        (["random", "solver", "--game", "tictactoe", "--opening-plies", "9"], "shorter"),
+    ],
+)
+def test_a_match_that_cannot_be_is_a_mistake(mistake, arguments: list[str], found: str) -> None:
+    assert found in mistake("match", *arguments)
+
+
+def test_runs_of_another_game_cannot_meet(mistake, finished_run: Path) -> None:
+    line = mistake("match", finished_run, "random", "--game", "connect4")
+    assert "connect4 and tictactoe" in line
+
+
+def test_texts_name_players(finished_run: Path) -> None:
+    rules = game("tictactoe")
+    named = {
+        "random": RandomPlayer,
+        "solver": SolverPlayer,
+        "minimax": MinimaxPlayer,
+        "minimax:2": MinimaxPlayer,
+        f"{finished_run}:8": SearchPlayer,
+    }
+    for text, kind in named.items():
+        assert isinstance(make_player(text, rules, seed=1), kind)
+
+
+def test_a_run_is_named_with_iteration_and_simulations(finished_run: Path, tmp_path: Path) -> None:
+    texts = ("", ":400", "@1", "@1:0")
+    found = [read_run(f"{finished_run}{text}") for text in texts]
+    assert [(run.iteration, run.simulations) for run in found if run] == [
+        (None, 100),
+        (None, 400),
+        (1, 100),
+        (1, 0),
+    ]
+    odd = shutil.copytree(finished_run, tmp_path / "best@1:2")
+    run = read_run(str(odd))
+    assert run is not None and run.iteration is None and run.folder.path == odd
+
+
+def test_a_run_plays_only_its_own_game(finished_run: Path) -> None:
+    with pytest.raises(ConfigError, match="plays tictactoe, not connect4"):
+        make_player(str(finished_run), game("connect4"), seed=1)
+
+
+def test_a_misspelt_run_folder_gets_the_nearest_name(finished_run: Path) -> None:
+    with pytest.raises(RookeryError, match=f"did you mean {finished_run}"):
+        read_run(f"{finished_run}y")

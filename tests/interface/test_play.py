@@ -1,0 +1,106 @@
+"""`rookery play` with what a person types, and `rookery analyse`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def test_a_person_can_win(rookery) -> None:
+    typed = "\n".join("123456789")  # taken cells are refused, the next one is tried
+    outcomes = set()
+    for seed in range(8):
+        answer = rookery("play", "tictactoe", "--opponent", "random", "--seed", seed, typed=typed)
+        assert answer.code == 0 and answer.err == ""
+        outcomes.add(answer.out.splitlines()[-1].removeprefix("your move: "))
+    assert outcomes <= {"You won.", "You lost.", "A draw."} and "You won." in outcomes
+
+
+def test_the_default_opponent_of_a_small_game_is_perfect(rookery) -> None:
+    """After 1 only 5 keeps the draw; then 2 and 9 must be answered with 3 and 6 or 4."""
+    answer = rookery("play", "tictactoe", typed="1\n2\n9\nquit\n")
+    assert "solver plays 5" in answer.out and "solver plays 3" in answer.out
+
+
+def test_a_person_loses_to_perfect_play_after_a_blunder(rookery) -> None:
+    typed = "\n".join(["2", *"123456789", *"123456789"])
+    answer = rookery("play", "tictactoe", "--first", "it", typed=typed)
+    assert answer.out.splitlines()[-1].endswith(("You lost.", "A draw."))
+    assert "solver moves first." in answer.out
+
+
+def test_bad_moves_are_refused_and_asked_again(rookery, finished_run: Path) -> None:
+    answer = rookery("play", finished_run, "--simulations", 2, typed="x\n0\n5\n5\n")
+    assert answer.code == 0
+    assert "got 'x'" in answer.out and "got '0'" in answer.out and "cell 5 is taken" in answer.out
+    assert "tiny plays" in answer.out
+
+
+def test_undo_takes_back_both_moves(rookery) -> None:
+    answer = rookery("play", "tictactoe", typed="undo\n1\nundo\n5\nquit\n")
+    assert "There is nothing to take back." in answer.out
+    boards = answer.out.split("\n\n")
+    assert boards[1].splitlines()[0] == "1 2 3"
+    assert "X 2 3" in answer.out and "4 X 6" in answer.out
+    assert answer.out.count("1 2 3\n4 5 6\n7 8 9") == 2
+
+
+def test_a_hint_is_what_the_opponent_would_play(rookery) -> None:
+    answer = rookery("play", "tictactoe", "--first", "it", "--seed", 3, typed="hint\nquit\n")
+    assert "solver would play " in answer.out
+
+
+def test_the_end_of_input_ends_the_game_quietly(rookery, finished_run: Path) -> None:
+    answer = rookery("play", finished_run, typed="")
+    assert answer.code == 0 and answer.err == ""
+
+
+def test_connect_four_is_played_by_columns(rookery) -> None:
+    answer = rookery("play", "connect4", "--opponent", "minimax:2", typed="4\nquit\n")
+    assert ". . . X . . ." in answer.out and "minimax:2 plays " in answer.out
+
+
+def test_a_run_may_lend_its_game_only(rookery, finished_run: Path) -> None:
+    answer = rookery("play", finished_run, "--opponent", "random", typed="quit\n")
+    assert "tictactoe against random" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["tictacto"], "unknown run folder or name 'tictacto'; did you mean tictactoe?"),
+        (["random"], "play a run or a game"),
+        (["connect4", "--opponent", "slover"], "did you mean solver?"),
+    ],
+)
+def test_nobody_to_play_with_is_a_mistake(mistake, arguments: list[str], found: str) -> None:
+    assert found in mistake("play", *arguments)
+
+
+def analysed(out: str) -> list[dict]:
+    """The answers, one a line."""
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_analyse_answers_every_line(rookery, finished_run: Path) -> None:
+    answer = rookery("analyse", finished_run, "--simulations", 16, typed="\n5\n1425\n")
+    start, centre, winning = analysed(answer.out)
+    assert answer.code == 0
+    assert start["position"] == "" and sorted(start["policy"]) == list("123456789")
+    assert sum(start["visits"].values()) == 16
+    assert "5" not in centre["policy"] and centre["move"] in centre["policy"]
+    assert sum(centre["policy"].values()) == pytest.approx(1, abs=1e-3)
+    assert winning["move"] == "3" and winning["value"] == 1 and winning["wdl"] == [1, 0, 0]
+    for found in (start, centre):
+        win, draw, loss = found["wdl"]
+        assert win + draw + loss == pytest.approx(1, abs=1e-3)
+        assert win - loss == pytest.approx(found["value"], abs=1e-3)
+
+
+def test_analyse_goes_on_after_bad_lines_and_exits_with_2(rookery, finished_run: Path) -> None:
+    answer = rookery("analyse", finished_run, "--simulations", 2, typed="55\nx\n14253\n5\n")
+    taken, strange, over, good = analysed(answer.out)
+    assert answer.code == 2 and answer.err == ""
+    assert "taken" in taken["error"] and "got 'x'" in strange["error"]
+    assert "over" in over["error"] and over["position"] == "14253"
+    assert "error" not in good and good["move"]

@@ -1,0 +1,130 @@
+"""What a run shows while it goes."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from rookery.arena import Strength
+from rookery.interface import progress
+from rookery.interface.history import Headline, History
+from rookery.interface.progress import LiveProgress, PlainProgress, plain_line, progress_for
+from rookery.interface.wording import count, duration, elo
+from rookery.learning import LearnReport, LossNumbers
+from rookery.run import Moment, RunFolder
+from rookery.selfplay import SelfPlayReport
+
+PLAYED = SelfPlayReport(
+    games=40,
+    positions=3_000,
+    simulations=96_000,
+    evaluations=90_000,
+    seconds=1.5,
+    mean_length=7.0,
+    first_wins=0.5,
+    draws=0.1,
+    duplicate_games=0.0,
+)
+LEARNED = LearnReport(
+    updates=4,
+    rows=128,
+    losses=LossNumbers(1.2345, 1.0, 0.2, 0.1, 0.5, 0.5, 2.0),
+    learning_rate=1e-3,
+    rows_per_second=1e4,
+)
+MOMENT = Moment(
+    "self-play",
+    iteration=4,
+    progress=0.25,
+    seconds=30.0,
+    simulations=32,
+    games=1_000,
+    played=PLAYED,
+    learned=LEARNED,
+    strength=Strength(2.5, "moves that lose game value", ()),
+)
+PAST = History(games=234, strength=Headline(7.0, "moves that lose game value", 32, 2))
+
+
+def terminal(*, is_terminal: bool) -> Console:
+    """A console of 80 columns that writes into memory."""
+    return Console(file=io.StringIO(), force_terminal=is_terminal, width=80, highlight=False)
+
+
+def written(console: Console) -> str:
+    """What was written to it."""
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_plain_line_has_every_figure() -> None:
+    assert plain_line(MOMENT, PAST) == (
+        "0:30   25%  iteration 5  self-play  1,234 games  2,000 positions/s  "
+        "64,000 simulations/s  loss 1.234  errors 2.5 %  1:30 left"
+    )
+
+
+def test_what_is_not_known_yet_is_left_out() -> None:
+    line = plain_line(Moment("self-play", 0, 0.0, 1.0), History())
+    assert line == "0:01    0%  iteration 1  self-play, compiling if new here  0 games"
+
+
+def test_an_earlier_stretchs_strength_is_shown_until_the_next() -> None:
+    moment = Moment("learning", 3, 0.5, 10.0, played=PLAYED)
+    assert "errors 7.0 %" in plain_line(moment, PAST)
+
+
+def test_a_measurement_belongs_to_the_iteration_that_was_made() -> None:
+    moment = Moment("strength", 4, 0.5, 10.0, played=PLAYED)
+    assert "iteration 4 " in plain_line(moment, PAST)
+
+
+def test_plain_lines_come_seldom_but_for_strength(
+    finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    console = terminal(is_terminal=False)
+    silent = Moment("self-play", 0, 0.1, 1.0, played=PLAYED)
+    with progress_for(RunFolder(finished_run), console) as show:
+        assert isinstance(show, PlainProgress)
+        show(silent)
+        assert written(console) == ""
+        now[0] = 6.0
+        show(silent)
+        show(silent)
+        assert written(console).count("\n") == 1
+        show(MOMENT)
+        show(MOMENT)
+        assert written(console).count("\n") == 2
+
+
+def test_a_terminal_gets_a_panel(finished_run: Path) -> None:
+    console = terminal(is_terminal=True)
+    with progress_for(RunFolder(finished_run), console) as show:
+        assert isinstance(show, LiveProgress)
+        show(MOMENT)
+    screen = written(console)
+    assert "tictactoe in" in screen and "preparing" in screen
+    for figure in ("self-play, 32 simulations", "2,000", "64,000", "1.234", "2.5 %", "1:30", "25%"):
+        assert figure in screen, figure
+
+
+def test_the_panel_fits_beside_an_echoed_ctrl_c() -> None:
+    lines = Console(file=io.StringIO(), width=80).render_lines(
+        progress.panel(MOMENT, PAST, title="x" * 200)
+    )
+    assert len(lines) == 7
+    assert all(len("".join(part.text for part in line).rstrip()) <= 76 for line in lines)
+
+
+def test_numbers_are_written_for_people() -> None:
+    assert [duration(seconds) for seconds in (5, 75, 3675)] == ["0:05", "1:15", "1:01:15"]
+    assert count(12345.6) == "12,346"
+    assert [elo(number) for number in (12.4, -3.0, float("inf"), float("-inf"))] == [
+        "+12",
+        "-3",
+        "+inf",
+        "-inf",
+    ]

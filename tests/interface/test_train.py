@@ -1,0 +1,124 @@
+"""`rookery train` and `rookery resume`: from the first word to the summary."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rookery.games import tictactoe
+from rookery.interface.cli.train import free_folder
+from rookery.interface.history import read_history
+from rookery.run import Stats
+
+DEADLINE_SECONDS = 240
+
+
+def config_of(run: Path) -> dict:
+    """The config in a run folder."""
+    return json.loads((run / "config.json").read_text())
+
+
+def kinds(run: Path) -> list[str]:
+    """What the statistics tell, in order."""
+    return [line["kind"] for line in Stats(run).lines()]
+
+
+def test_training_ends_with_a_summary_and_the_next_commands(
+    rookery, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = rookery("train", "tictactoe", *tiny)
+    assert answer.code == 0 and answer.err == ""
+    lines = answer.out.splitlines()
+    assert lines[0] == "Training tictactoe in runs/tictactoe-1, recipe tictactoe-demo"
+    assert any("100%" in line and "loss" in line and "errors" in line for line in lines)
+    assert "Finished: tictactoe in runs/tictactoe-1" in lines
+    assert any("2 iterations" in line and "288 positions" in line for line in lines)
+    assert any("moves that lose game value, at 2 simulations" in line for line in lines)
+    for command in ("play", "eval", "match", "resume"):
+        assert f"rookery {command} runs/tictactoe-1" in answer.out
+    assert "\x1b" not in answer.out
+
+
+def test_the_default_folder_is_the_next_free_number(tmp_path: Path) -> None:
+    for taken in ("chess-1", "chess-2"):
+        (tmp_path / taken).mkdir()
+    assert free_folder(tmp_path, "chess") == tmp_path / "chess-3"
+
+
+def test_minutes_replace_the_length_of_the_recipe(rookery, tiny, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    answer = rookery("train", "tictactoe", "--run", run, *tiny[2:], "--minutes", "0.001")
+    assert answer.code == 0
+    settings = config_of(run)["run"]
+    assert settings["minutes"] == 0.001 and settings["iterations"] == 0
+
+
+def test_a_rules_file_is_trained_by_its_absolute_path(
+    rookery, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
+    (tmp_path / "mine.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    settings = [*tiny, "--set", "run.strength_every=0", "--set", "run.iterations=1"]
+    answer = rookery("train", "mine.py", *settings)
+    assert answer.code == 0 and "Finished: mine in runs/mine-1" in answer.out
+    assert config_of(tmp_path / "runs/mine-1")["game"] == str(tmp_path / "mine.py")
+
+
+def test_a_finished_run_says_so(rookery, own_run: Path) -> None:
+    before = kinds(own_run)
+    answer = rookery("resume", own_run)
+    assert answer.code == 0
+    assert "has finished" in answer.out and f"rookery resume {own_run} --minutes" in answer.out
+    assert kinds(own_run) == before
+
+
+def test_a_finished_run_goes_on_when_asked_for_more(rookery, own_run: Path) -> None:
+    answer = rookery("resume", own_run, "--set", "run.iterations=3")
+    assert answer.code == 0 and "Finished" in answer.out
+    assert config_of(own_run)["run"]["iterations"] == 3
+    history = read_history(own_run)
+    assert history.iteration == 3 and history.is_finished
+    assert history.positions == 3 * 9 * 16
+
+
+def start(run: Path, tiny: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    """A run without an end in a process of its own, past its first iteration."""
+    endless = [*tiny, "--set", "run.iterations=0", "--set", "run.checkpoint_every=100000"]
+    command = [sys.executable, "-m", "rookery", "train", "tictactoe", "--run", str(run), *endless]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    end = time.monotonic() + DEADLINE_SECONDS
+    while process.poll() is None and "iteration" not in kinds(run):
+        assert time.monotonic() < end, "no iteration in time"
+        time.sleep(0.1)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_cleanly(
+    rookery, mistake, tiny, environment, finished_run: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    run = tmp_path / "run"
+    process = start(run, tiny, environment)
+    assert "is being trained by another process" in mistake("resume", run)
+    begin = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - begin < 10
+    assert process.returncode == 0 and err == ""
+    assert "Stopped" in out and f"rookery resume {run}" in out
+    reached = read_history(run).iteration
+    assert rookery("match", run, "random", "--games", 2).code == 0, "its net can be played"
+    assert rookery("resume", run, "--set", f"run.iterations={reached + 1}").code == 0
+    assert kinds(run).count("iteration") == reached + 1
