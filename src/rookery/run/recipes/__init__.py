@@ -7,12 +7,11 @@ from rookery.base import UnknownName
 from rookery.games import game, game_names
 from rookery.run.config import Config
 from rookery.run.recipes.any import any_game
-from rookery.run.recipes.connect4 import connect4_laptop, connect4_quick
+from rookery.run.recipes.connect4 import connect4_laptop
 from rookery.run.recipes.tictactoe import tictactoe_demo
 
 RECIPES: dict[str, Callable[[], Config]] = {
     "connect4-laptop": connect4_laptop,
-    "connect4-quick": connect4_quick,
     "tictactoe-demo": tictactoe_demo,
 }
 DEFAULTS = {"connect4": "connect4-laptop", "tictactoe": "tictactoe-demo"}
