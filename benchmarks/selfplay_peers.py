@@ -58,6 +58,8 @@ class Rate:
 
     positions: float
     """Positions searched and kept as training samples."""
+    evaluations: float
+    """Positions the net was asked about for that."""
     forwards: float
     """Evaluations of the bare net at the same batch, in the same process."""
     setting: str
@@ -79,7 +81,38 @@ def calls_per_second(call: Callable[[], object], seconds: float) -> float:
 
 def rookery_rate(seconds: float) -> Rate:
     """Our self-play, and the bare forward of the same evaluator at the same batch."""
-    raise SystemExit("self-play is not built yet")
+    import numpy as np
+
+    from rookery.games import game
+    from rookery.nets import Evaluator, NetConfig, build_net
+    from rookery.replay import Samples
+    from rookery.search import SearchConfig
+    from rookery.selfplay import SelfPlay, SelfPlayConfig
+
+    rules, batch = game("connect4"), max(BATCHES)
+    config = NetConfig(
+        width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
+    )
+    net = build_net(config, rules.planes_shape, rules.num_actions)
+    evaluator = Evaluator(net, rules.planes_shape, batch_size=batch, threads=1)
+    manner = SelfPlayConfig(games=batch, simulations=str(SIMULATIONS), opening_share=0.0)
+    selfplay = SelfPlay(rules, evaluator, config=manner, search=SearchConfig(), seed=0)
+    planes = np.zeros((batch, *rules.planes_shape), np.float32)
+    forwards = batch * calls_per_second(lambda: evaluator(planes), seconds / 4)
+    positions = evaluations = 0
+
+    def more() -> None:
+        nonlocal positions, evaluations
+        records, report = selfplay.play(PLIES_PER_CALL, progress=0.0)
+        if records:
+            Samples.from_records(records, 0)
+        positions += report.positions
+        evaluations += report.evaluations
+
+    calls = calls_per_second(more, seconds)
+    per_call = batch * PLIES_PER_CALL
+    asked = calls * per_call * evaluations / positions
+    return Rate(calls * per_call, asked, forwards, f"batch {batch} {evaluator.method}")
 
 
 # mctx and pgx.
@@ -219,7 +252,7 @@ def mctx_rate(seconds: float, *, batch: int, dtype: str) -> Rate:
         jax.device_get(samples)
 
     positions = batch * PLIES_PER_CALL * calls_per_second(more, seconds)
-    return Rate(positions, forwards[best], f"batch {batch} {best}")
+    return Rate(positions, positions * (SIMULATIONS + 1), forwards[best], f"batch {batch} {best}")
 
 
 # alpha-zero-general.
@@ -252,7 +285,7 @@ def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
     from rookery.nets import Evaluator, NetConfig, build_net
 
     coach_class, game_class = import_alpha_zero_general(folder)
-    shape = (2, 6, 7)
+    shape, asked = (2, 6, 7), 0
     config = NetConfig(
         width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
     )
@@ -267,6 +300,8 @@ def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
             self.game = game
 
         def predict(self, board: Any) -> tuple[Any, float]:
+            nonlocal asked
+            asked += 1
             logits, wdl = evaluator(np.stack([board == 1, board == -1]).astype(np.float32)[None])
             policy = np.exp(logits[0] - logits[0].max())
             return policy / policy.sum(), float(wdl[0, 0] - wdl[0, 2])
@@ -283,10 +318,11 @@ def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
         positions += len(samples) // 2  # it adds each position's mirror image
 
     play()
-    positions, start = 0, time.perf_counter()
+    positions, asked, start = 0, 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
         play()
-    return Rate(positions / (time.perf_counter() - start), forwards, "batch 1 float32")
+    elapsed = time.perf_counter() - start
+    return Rate(positions / elapsed, asked / elapsed, forwards, "batch 1 float32")
 
 
 # The match.
@@ -366,11 +402,12 @@ def report(rates: dict[str, list[Rate]]) -> None:
     for name, rounds in rates.items():
         positions = [rate.positions for rate in rounds]
         forwards = statistics.median(rate.forwards for rate in rounds)
+        evaluations = statistics.median(rate.evaluations for rate in rounds)
         median = medians[name] = statistics.median(positions)
         print(
             f"{name}: {median:.1f} positions/s ({min(positions):.1f} to {max(positions):.1f}), "
-            f"{median * SIMULATIONS:.0f} simulations/s, bare forward {forwards:.0f}/s, "
-            f"{median * SIMULATIONS / forwards:.0%} of it; {rounds[0].setting}"
+            f"{median * SIMULATIONS:.0f} simulations/s, {evaluations:.0f} evaluations/s, "
+            f"{evaluations / forwards:.0%} of the bare forward; {rounds[0].setting}"
         )
     first = next(iter(medians), None)
     ratios = [f"{first} / {name} {medians[first] / medians[name]:.2f}" for name in medians if first]

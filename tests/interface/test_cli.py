@@ -55,7 +55,7 @@ def test_python_m_rookery_is_the_same_command(environment) -> None:
 
 
 def test_a_reader_that_leaves_early_causes_no_traceback(environment) -> None:
-    command = f"{shlex.quote(sys.executable)} -m rookery recipes connect4-quick | true"
+    command = f"{shlex.quote(sys.executable)} -m rookery recipes connect4-laptop | true"
     done = subprocess.run(
         command, shell=True, capture_output=True, text=True, timeout=60, env=environment
     )

@@ -71,7 +71,7 @@ def test_a_recipe_is_shown_as_its_whole_config(rookery) -> None:
 
 
 def test_an_unknown_recipe_is_a_mistake(mistake) -> None:
-    assert "did you mean connect4-quick?" in mistake("recipes", "conect4-quik")
+    assert "did you mean connect4-laptop?" in mistake("recipes", "conect4-lapto")
 
 
 def test_a_rules_file_is_compiled_once_and_then_found_in_the_cache(

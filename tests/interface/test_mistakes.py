@@ -21,7 +21,7 @@ def content(folder: Path) -> dict[str, bytes]:
         (["tictacto"], "unknown game 'tictacto'; did you mean tictactoe?"),
         (["missing.py"], "unknown game"),
         (["tictactoe", "--recipe", "tictactoe-dmo"], "did you mean tictactoe-demo?"),
-        (["tictactoe", "--recipe", "connect4-quick"], "unknown recipe for tictactoe"),
+        (["tictactoe", "--recipe", "connect4-laptop"], "unknown recipe for tictactoe"),
         (["tictactoe", "--set", "serch.considered=8"], "did you mean search.considered?"),
         (["tictactoe", "--set", "run=8"], "unknown setting"),
         (["tictactoe", "--set", "search.considered"], "a setting looks like"),

@@ -39,9 +39,7 @@ def by_setting(policy: str) -> dict[Any, list[Any]]:
 def search_all(cases: list[Any], *, explore: bool):
     first = cases[0]
     rules = game(first["game"])
-    config = SearchConfig(
-        method=first["policy"], considered=first["considered"] or 16, prove=False
-    )
+    config = SearchConfig(method=first["policy"], considered=first["considered"] or 16, prove=False)
     simulations = first["simulations"]
     search = Search(
         rules,

@@ -1,6 +1,6 @@
 """The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
 
-from rookery.base.compiled import compiled, interpreted, namespace, parallel
+from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
 from rookery.base.errors import (
     ConfigError,
     DeviceMissing,
@@ -27,6 +27,8 @@ __all__ = [
     "DiskFull",
     "FileDamaged",
     "IllegalPosition",
+    "Index",
+    "Number",
     "RookeryError",
     "RunFolderError",
     "UnknownName",

@@ -17,8 +17,13 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Index = int | np.int64
+"""A whole number in compiled code: plain when interpreted by a test, 64 bits wide in kernels."""
+Number = float | np.float32
+"""A real number in compiled code."""
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -48,7 +53,7 @@ def interpreted() -> Iterator[None]:
 def namespace(name: str, functions: dict[str, Any], sources: bytes = b"") -> ModuleType:
     """A module made of `functions`: what a kernel may close over and still be cached.
 
-    `sources` is the text the functions come from, where the digest of the package does not cover it.
+    `sources` is the text they come from, where the digest of the package does not cover it.
     """
     digest = hashlib.sha256(sources).hexdigest()[:12]
     module = ModuleType(f"rookery.compiled.{name}.{digest}")

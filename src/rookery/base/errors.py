@@ -1,13 +1,13 @@
 """Everything Rookery raises on purpose, in one tree.
 
-    RookeryError                 a user's mistake or a broken surrounding: one line, exit code 2
-      ConfigError (ValueError)   a setting that does not exist or is out of range
-        UnknownName              a game, recipe, player or setting nobody knows, with the nearest right name
-      IllegalPosition (ValueError)  a position or move that the rules do not allow
-      RunFolderError             a run folder that exists, is missing, half-written or of another kind
-      FileDamaged                a file that is truncated or altered
-      DiskFull                   no room left to write
-      DeviceMissing              a device that this machine does not have
+RookeryError                 a user's mistake or a broken surrounding: one line, exit code 2
+  ConfigError (ValueError)   a setting that does not exist or is out of range
+    UnknownName              a name nobody knows, with the nearest right one
+  IllegalPosition (ValueError)  a position or move that the rules do not allow
+  RunFolderError             a run folder that exists, is missing or half-written
+  FileDamaged                a file that is truncated or altered
+  DiskFull                   no room left to write
+  DeviceMissing              a device that this machine does not have
 """
 
 from collections.abc import Iterable

@@ -77,7 +77,5 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the header of a file written by `write_arrays`."""
     buffer = io.BytesIO(read_checked(path))
     table = json.loads(buffer.read(int.from_bytes(buffer.read(8), "little")))
-    arrays = {
-        name: np.lib.format.read_array(buffer, allow_pickle=False) for name in table["names"]
-    }
+    arrays = {name: np.lib.format.read_array(buffer, allow_pickle=False) for name in table["names"]}
     return arrays, table["header"]

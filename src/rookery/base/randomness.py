@@ -8,7 +8,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base.compiled import compiled
+from rookery.base.compiled import Index, Number, compiled
 
 _12, _25, _27, _41 = np.uint64(12), np.uint64(25), np.uint64(27), np.uint64(41)
 _MULTIPLIER = np.uint64(2685821657736338717)
@@ -28,7 +28,7 @@ def seeds(count: int, seed: int, purpose: str, *indices: int) -> NDArray[np.uint
 
 
 @compiled
-def uniform(states: NDArray[np.uint64], index: int) -> float:
+def uniform(states: NDArray[np.uint64], index: Index) -> Number:
     """The next number in (0, 1) of stream `index` (xorshift64*, Vigna 2016)."""
     state = states[index]
     state ^= state >> _12

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled
+from rookery.base import Index, compiled
 from rookery.games import LOSS, ONGOING
 from rookery.search import gumbel
 from rookery.search.settings import PUCT, Settings
@@ -11,7 +11,7 @@ from rookery.search.tree import Tree, edge_draw, edge_proof, edge_value, edges_o
 
 
 @compiled
-def is_admissible(tree: Tree, settings: Settings, g: int, edge: int) -> bool:
+def is_admissible(tree: Tree, settings: Settings, g: Index, edge: Index) -> bool:
     """Whether the root may choose `edge`: not if it is proved to give something away."""
     proof, root = edge_proof(tree, g, edge), tree.nodes[g, 0].proof
     if not settings.prove:
@@ -20,7 +20,7 @@ def is_admissible(tree: Tree, settings: Settings, g: int, edge: int) -> bool:
 
 
 @compiled
-def score_gumbel(tree: Tree, settings: Settings, g: int) -> int:
+def score_gumbel(tree: Tree, settings: Settings, g: Index) -> Index:
     """Write the improved policy into `tree.scores`; the index of the move to make."""
     gumbel.score_edges(tree, settings, g, 0)
     first, count = edges_of(tree, g, 0)
@@ -40,7 +40,7 @@ def score_gumbel(tree: Tree, settings: Settings, g: int) -> int:
 
 
 @compiled
-def score_puct(tree: Tree, settings: Settings, g: int) -> int:
+def score_puct(tree: Tree, settings: Settings, g: Index) -> Index:
     """Write the shares of visits into `tree.scores`; the index of the most visited move."""
     first, count = edges_of(tree, g, 0)
     total = np.float32(0.0)
@@ -61,7 +61,7 @@ def score_puct(tree: Tree, settings: Settings, g: int) -> int:
 
 
 @compiled
-def write_value(tree: Tree, g: int, out: NDArray[np.float32]) -> None:
+def write_value(tree: Tree, g: Index, out: NDArray[np.float32]) -> None:
     """The root's value and draw probability: proved, else the mean under the policy in `scores`."""
     proof = tree.nodes[g, 0].proof
     if proof != ONGOING:
@@ -82,7 +82,7 @@ def write_value(tree: Tree, g: int, out: NDArray[np.float32]) -> None:
 def decide(
     tree: Tree,
     settings: Settings,
-    g: int,
+    g: Index,
     actions: NDArray[np.int32],
     policy: NDArray[np.float32],
     visits: NDArray[np.int32],

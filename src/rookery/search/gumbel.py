@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled
+from rookery.base import Index, Number, compiled
 from rookery.games import LOSS
 from rookery.search.settings import Settings
 from rookery.search.tree import Tree, edge_proof, edge_value, edges_of
@@ -41,7 +41,7 @@ def visit_table(considered: int, simulations: int) -> NDArray[np.int32]:
 
 
 @compiled
-def sum_visits(tree: Tree, g: int, node: int) -> int:
+def sum_visits(tree: Tree, g: Index, node: Index) -> Index:
     """Simulations that went through the edges of `node`."""
     first, count = edges_of(tree, g, node)
     total = 0
@@ -51,7 +51,7 @@ def sum_visits(tree: Tree, g: int, node: int) -> int:
 
 
 @compiled
-def mixed_value(tree: Tree, g: int, node: int) -> float:
+def mixed_value(tree: Tree, g: Index, node: Index) -> Number:
     """What an unvisited move is worth: the net's value mixed with the visited moves' (app. D)."""
     first, count = edges_of(tree, g, node)
     total = 0
@@ -70,7 +70,7 @@ def mixed_value(tree: Tree, g: int, node: int) -> float:
 
 
 @compiled
-def score_edges(tree: Tree, settings: Settings, g: int, node: int) -> None:
+def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> None:
     """Write log prior + weighted completed value of each edge into `tree.scores`."""
     first, count = edges_of(tree, g, node)
     most = 0
@@ -86,7 +86,7 @@ def score_edges(tree: Tree, settings: Settings, g: int, node: int) -> None:
 
 
 @compiled
-def softmax_scores(tree: Tree, g: int, count: int) -> None:
+def softmax_scores(tree: Tree, g: Index, count: Index) -> None:
     """Turn the first `count` scores into probabilities."""
     highest = NEVER
     for i in range(count):
@@ -100,12 +100,12 @@ def softmax_scores(tree: Tree, g: int, count: int) -> None:
 
 
 @compiled
-def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int) -> int:
+def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index) -> Index:
     """The root's edge by sequential halving."""
     score_edges(tree, settings, g, 0)
     first, count = edges_of(tree, g, 0)
     wanted = table[min(count, settings.considered), sum_visits(tree, g, 0)]
-    best, best_score = -1, NEVER
+    best, best_score = first, NEVER
     for i in range(count):
         score = tree.scores[g, i] + settings.gumbel_scale * tree.noise[g, i]
         if tree.edges[g, first + i].visits == wanted and score > best_score:
@@ -114,13 +114,13 @@ def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int
 
 
 @compiled
-def select_inner(tree: Tree, settings: Settings, g: int, node: int) -> int:
+def select_inner(tree: Tree, settings: Settings, g: Index, node: Index) -> Index:
     """The edge whose visits lag most behind the improved policy; no proved loss."""
     score_edges(tree, settings, g, node)
     first, count = edges_of(tree, g, node)
     softmax_scores(tree, g, count)
     share = np.float32(1.0) / np.float32(1 + sum_visits(tree, g, node))
-    best, best_score = -1, NEVER
+    best, best_score = first, NEVER
     for i in range(count):
         score = tree.scores[g, i] - np.float32(tree.edges[g, first + i].visits) * share
         is_lost = settings.prove and edge_proof(tree, g, first + i) == LOSS

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from rookery.base import compiled, uniform
+from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
 from rookery.search.gumbel import NEVER, sum_visits
 from rookery.search.settings import Settings
@@ -16,7 +16,7 @@ from rookery.search.tree import Tree, edge_proof, edge_value, edges_of
 
 
 @compiled
-def mean_value(tree: Tree, g: int, node: int, total: int) -> float:
+def mean_value(tree: Tree, g: Index, node: Index, total: Index) -> Number:
     """The mean over the net's value and all simulations through `node`."""
     first, count = edges_of(tree, g, node)
     value = tree.nodes[g, node].value
@@ -26,7 +26,7 @@ def mean_value(tree: Tree, g: int, node: int, total: int) -> float:
 
 
 @compiled
-def noisy_prior(tree: Tree, settings: Settings, g: int, node: int, i: int) -> float:
+def noisy_prior(tree: Tree, settings: Settings, g: Index, node: Index, i: Index) -> Number:
     """The prior of edge i of `node`, with noise mixed in at the root."""
     prior = math.exp(tree.edges[g, tree.nodes[g, node].first_edge + i].log_prior)
     if node == 0:
@@ -35,14 +35,14 @@ def noisy_prior(tree: Tree, settings: Settings, g: int, node: int, i: int) -> fl
 
 
 @compiled
-def select_puct(tree: Tree, settings: Settings, g: int, node: int) -> int:
+def select_puct(tree: Tree, settings: Settings, g: Index, node: Index) -> Index:
     """The edge of the highest value plus bonus; no proved loss."""
     first, count = edges_of(tree, g, node)
     total = sum_visits(tree, g, node)
     unvisited = mean_value(tree, g, node, total) - settings.first_play_reduction
     growth = math.log((np.float32(total) + settings.c_base + np.float32(2.0)) / settings.c_base)
     bonus = (settings.c_init + growth) * math.sqrt(np.float32(total + 1))
-    best, best_score = -1, NEVER
+    best, best_score = first, NEVER
     for i in range(count):
         edge = first + i
         value = edge_value(tree, g, edge) if tree.edges[g, edge].visits > 0 else unvisited
@@ -55,9 +55,9 @@ def select_puct(tree: Tree, settings: Settings, g: int, node: int) -> int:
 
 
 @compiled
-def draw_gamma(tree: Tree, g: int, alpha: float) -> float:
+def draw_gamma(tree: Tree, g: Index, alpha: Number) -> Number:
     """A gamma-distributed number (Marsaglia and Tsang 2000), from stream g."""
-    boost = 1.0
+    boost: Number = 1.0
     if alpha < 1.0:
         boost = uniform(tree.streams, g) ** (1.0 / alpha)
         alpha += 1.0

@@ -10,15 +10,18 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled, namespace, uniform
+from rookery.base import Index, Number, compiled, namespace, uniform
 from rookery.games import ONGOING, WIN
 from rookery.search import gumbel, puct
 from rookery.search.settings import PUCT, Settings
 from rookery.search.tree import UNVISITED, Tree, add_edges, add_node, edge_proof, edges_of, plant
 
+Table = NDArray[np.int32]  # `gumbel.visit_table`
+Logits = NDArray[np.float32]  # [A] of one position
+
 
 @compiled
-def begin(tree: Tree, settings: Settings, simulations: int, g: int) -> None:
+def begin(tree: Tree, settings: Settings, simulations: Index, g: Index) -> None:
     """Empty tree g, draw the noise of its root, and owe it `simulations`."""
     plant(tree, g)
     tree.searches[g].simulations_left = simulations
@@ -30,7 +33,7 @@ def begin(tree: Tree, settings: Settings, simulations: int, g: int) -> None:
 
 
 @compiled
-def select(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int, node: int) -> int:
+def select(tree: Tree, settings: Settings, table: Table, g: Index, node: Index) -> Index:
     """The edge that the simulation takes from `node`."""
     if settings.method == PUCT:
         return puct.select_puct(tree, settings, g, node)
@@ -40,7 +43,7 @@ def select(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int, nod
 
 
 @compiled
-def walk(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int) -> int:
+def walk(tree: Tree, settings: Settings, table: Table, g: Index) -> Index:
     """Follow the tree from the root; the node where it ends, or UNVISITED past its last edge."""
     node, length = np.int64(0), 0
     while (
@@ -58,9 +61,9 @@ def walk(tree: Tree, settings: Settings, table: NDArray[np.int32], g: int) -> in
 
 
 @compiled
-def prove(tree: Tree, g: int, node: int) -> int:
+def prove(tree: Tree, g: Index, node: Index) -> Index:
     """The result of `node` if its children's proofs settle it: one win, or all of them known."""
-    best = -WIN
+    best: Index = -WIN
     is_settled = True
     first, count = edges_of(tree, g, node)
     for edge in range(first, first + count):
@@ -75,7 +78,7 @@ def prove(tree: Tree, g: int, node: int) -> int:
 
 
 @compiled
-def back_up(tree: Tree, settings: Settings, g: int, value: float, draw: float) -> None:
+def back_up(tree: Tree, settings: Settings, g: Index, value: Number, draw: Number) -> None:
     """Add the leaf's value to every edge of the path, proving nodes on the way where it can."""
     is_proved = tree.nodes[g, tree.searches[g].leaf].proof != ONGOING
     for i in range(tree.searches[g].path_length - 1, -1, -1):
@@ -96,7 +99,9 @@ def back_up(tree: Tree, settings: Settings, g: int, value: float, draw: float) -
 
 
 @compiled
-def write_priors(tree: Tree, g: int, first: int, count: int, logits: NDArray[np.float32]) -> None:
+def write_priors(
+    tree: Tree, g: Index, first: Index, count: Index, logits: NDArray[np.float32]
+) -> None:
     """Edges for the `count` legal moves in `tree.legal`, with the log softmax of their logits."""
     highest = gumbel.NEVER
     for i in range(count):
@@ -111,7 +116,7 @@ def write_priors(tree: Tree, g: int, first: int, count: int, logits: NDArray[np.
 
 
 @compiled
-def normalise_noise(tree: Tree, g: int) -> None:
+def normalise_noise(tree: Tree, g: Index) -> None:
     """Make the gamma draws of the root's edges one Dirichlet draw."""
     total = np.float32(0.0)
     for i in range(tree.nodes[g, 0].num_edges):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled
+from rookery.base import Index, Number, compiled
 from rookery.games import ONGOING, Game, States
 
 UNVISITED = -1
@@ -95,7 +95,7 @@ def new_tree(game: Game, num_games: int, *, num_nodes: int, num_edges: int) -> T
 
 
 @compiled
-def plant(tree: Tree, g: int) -> None:
+def plant(tree: Tree, g: Index) -> None:
     """Empty tree g but for its root, whose state the caller has set."""
     search = tree.searches[g]
     search.nodes_used = 1
@@ -107,7 +107,7 @@ def plant(tree: Tree, g: int) -> None:
 
 
 @compiled
-def add_node(tree: Tree, g: int, edge: int) -> int:
+def add_node(tree: Tree, g: Index, edge: Index) -> Index:
     """A node for the position behind `edge`; the scratch node where the arena is full."""
     search = tree.searches[g]
     scratch = tree.nodes.shape[1] - 1
@@ -122,7 +122,7 @@ def add_node(tree: Tree, g: int, edge: int) -> int:
 
 
 @compiled
-def add_edges(tree: Tree, g: int, node: int, count: int) -> int:
+def add_edges(tree: Tree, g: Index, node: Index, count: Index) -> Index:
     """Room for `count` edges of `node`, unvisited; the index of the first one."""
     search = tree.searches[g]
     first = np.int64(search.edges_used)
@@ -139,14 +139,14 @@ def add_edges(tree: Tree, g: int, node: int, count: int) -> int:
 
 
 @compiled
-def edges_of(tree: Tree, g: int, node: int) -> tuple[int, int]:
+def edges_of(tree: Tree, g: Index, node: Index) -> tuple[Index, Index]:
     """The first edge of `node` and how many it has (int64, so that callers compile once)."""
     record = tree.nodes[g, node]
     return np.int64(record.first_edge), np.int64(record.num_edges)
 
 
 @compiled
-def edge_proof(tree: Tree, g: int, edge: int) -> int:
+def edge_proof(tree: Tree, g: Index, edge: Index) -> Index:
     """The proved result of `edge` for the player who moves, or ONGOING."""
     child = tree.edges[g, edge].child
     if child == UNVISITED or tree.nodes[g, child].proof == ONGOING:
@@ -155,7 +155,7 @@ def edge_proof(tree: Tree, g: int, edge: int) -> int:
 
 
 @compiled
-def edge_value(tree: Tree, g: int, edge: int) -> float:
+def edge_value(tree: Tree, g: Index, edge: Index) -> Number:
     """The value of a visited edge: proved, else the mean of its simulations."""
     proof = edge_proof(tree, g, edge)
     if proof != ONGOING:
@@ -164,7 +164,7 @@ def edge_value(tree: Tree, g: int, edge: int) -> float:
 
 
 @compiled
-def edge_draw(tree: Tree, g: int, edge: int) -> float:
+def edge_draw(tree: Tree, g: Index, edge: Index) -> Number:
     """The draw probability of a visited edge."""
     proof = edge_proof(tree, g, edge)
     if proof != ONGOING:

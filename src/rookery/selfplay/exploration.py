@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled, uniform
+from rookery.base import Index, compiled, uniform
 
 
 @compiled
 def draw_move(
-    policy: NDArray[np.float32], temperature: float, streams: NDArray[np.uint64], g: int
+    policy: NDArray[np.float32], temperature: float, streams: NDArray[np.uint64], g: Index
 ) -> int:
     """A move drawn with probability policy ** (1 / temperature), by stream g."""
     total = 0.0
@@ -26,7 +26,7 @@ def draw_move(
 
 
 @compiled
-def draw_opening_plies(share: float, most: int, streams: NDArray[np.uint64], g: int) -> int:
+def draw_opening_plies(share: float, most: int, streams: NDArray[np.uint64], g: Index) -> int:
     """How many random moves the next game begins with."""
     if uniform(streams, g) >= share:
         return 0

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled, namespace, parallel
+from rookery.base import Index, compiled, namespace, parallel
 from rookery.games import LOSS, ONGOING
 from rookery.selfplay.exploration import draw_move, draw_opening_plies
 from rookery.selfplay.history import History
@@ -34,7 +34,7 @@ class Moves(NamedTuple):
 
 
 @compiled
-def choose(history: History, moves: Moves, manner: Manner, g: int) -> int:
+def choose(history: History, moves: Moves, manner: Manner, g: Index) -> Index:
     """The move to make: drawn from the policy in the first plies, then the search's own."""
     if history.first_plies[g] + history.lengths[g] < manner.temperature_plies:
         return draw_move(moves.policy[g], manner.temperature, history.streams, g)

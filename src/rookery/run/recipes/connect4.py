@@ -9,7 +9,7 @@ from rookery.selfplay import SelfPlayConfig
 
 
 def connect4_laptop() -> Config:
-    """An hour on two cores; `--minutes` makes it shorter or longer. docs/experiments.md says why."""
+    """An hour on two cores, as docs/experiments.md chose it; `--minutes` makes it longer."""
     return Config(
         game="connect4",
         recipe="connect4-laptop",
