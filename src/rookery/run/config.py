@@ -37,6 +37,8 @@ class RunConfig:
     """How the net is evaluated on the CPU; auto = the fastest, measured at the start."""
 
     def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"run.seed must be in 0..2**63-1, got {self.seed}")
         for name, low in (
             ("minutes", 0),
             ("iterations", 0),
@@ -138,5 +140,10 @@ def _check_names(kind: Any, tree: object, prefix: str = "") -> None:
 
 def _out_of_range(error: ValidationError) -> ConfigError:
     first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, ConfigError):  # from a room, which names the setting itself
+        return cause
+    if first["type"] == "missing":
+        return ConfigError(f"config: {'.'.join(map(str, first['loc']))} is missing; restore it")
     path = ".".join(str(part) for part in first["loc"])
     return ConfigError(f"{path or 'config'}: {first['msg']}, got {first['input']!r}")

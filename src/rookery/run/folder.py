@@ -58,9 +58,14 @@ class RunFolder:
         return cls(path)
 
     def change(self, config: Config) -> None:
-        """Go on with other settings; the net and the game stay what they were."""
+        """Go on with other settings; the net and the games in progress stay what they were."""
         if config.net != self.config.net:
             raise RunFolderError("net settings cannot change in a run; start a new one")
+        if config.selfplay.games != self.config.selfplay.games:
+            raise RunFolderError(
+                f"selfplay.games cannot change in a run, {self.config.selfplay.games} games "
+                "are under way; start a new one"
+            )
         write_atomic(self.path / "config.json", to_json(config).encode())
         self.config = config
 

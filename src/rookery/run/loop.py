@@ -69,6 +69,7 @@ class Ring:
         self.seconds_before = found.position.seconds if found else 0.0
         self.iteration = found.position.iteration if found else 0
         self._build(found.position if found else None)
+        self.stats.forget_after(self.iteration)
         if found:
             self._restore(found)
         self.moment = Moment("self-play", self.iteration, self.progress(), self.seconds())
@@ -97,12 +98,12 @@ class Ring:
         learned = self._learn(self.window.rows_made - rows_before, progress)
         self.iteration += 1
         self._note(played, learned)
+        every = self.config.run.strength_every
+        if every and self.iteration % every == 0:
+            self._measure()  # before the boundary: a run stopped in it measures again
         self.boundary = self._checkpoint()
         if self.iteration % self.config.run.checkpoint_every == 0:
             self._save()
-        every = self.config.run.strength_every
-        if every and self.iteration % every == 0:
-            self._measure()
 
     def finish(self) -> None:
         """The last words of a run that has reached its end."""
@@ -157,6 +158,7 @@ class Ring:
             name="run",
         )
         strength = ruler_for(self.game).measure(player)
+        self._show("strength", strength=strength)
         self.stats.append(
             "strength",
             self.iteration,
@@ -164,7 +166,6 @@ class Ring:
             simulations=simulations,
             strength=strength,
         )
-        self._show("strength", strength=strength)
 
     def _note(self, played: SelfPlayReport, learned: LearnReport | None) -> None:
         self.stats.append(
@@ -218,14 +219,16 @@ class Ring:
         config, game = self.config, self.game
         torch.manual_seed(config.run.seed)
         net = build_net(config.net, game.planes_shape, game.num_actions)
-        learning = config.learning
-        if position:
+        learning, inference = config.learning, config.run.inference
+        if position and learning.precision == "auto":
             learning = replace(learning, precision=position.precision)
+        if position and inference == "auto":
+            inference = position.inference
         self.learner = Learner(game, net, config=learning, seed=config.run.seed)
         self.evaluator = Evaluator(
             self.learner.play_net,
             game.planes_shape,
-            method=position.inference if position else config.run.inference,
+            method=inference,
             batch_size=config.selfplay.games,
             compile_seconds=30.0 if config.run.minutes > COMPILE_AFTER_MINUTES else 0.0,
         )
@@ -240,7 +243,6 @@ class Ring:
 
     def _restore(self, found: Checkpoint) -> None:
         position = found.position
-        self.stats.forget_after(position.iteration)
         self.learner.restore(found.learner)
         self.selfplay.restore(found.selfplay)
         self.evaluator.load(self.learner.play_net)
