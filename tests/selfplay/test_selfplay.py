@@ -148,7 +148,7 @@ def test_the_schedule_rises_with_progress() -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "0", "16@x", "16, 32@0.7, 64@0.3", "-4"])
 def test_a_malformed_schedule_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="selfplay.simulations"):
+    with pytest.raises(ConfigError, match=r"selfplay\.simulations"):
         SelfPlayConfig(simulations=text)
 
 

@@ -1,6 +1,7 @@
 """Batches for the learner, drawn from a window: planes are made here, from compact states.
 
-A batch depends on the window and the generator alone, whatever the number of threads.
+A batch depends on the window and the generator alone. Its kernels run on one thread, beside the
+learner's: a second team of threads on the same cores would slow both.
 """
 
 from collections import deque
@@ -11,11 +12,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled, parallel
+from rookery.base import compiled
 from rookery.games import Game, States
 from rookery.replay.samples import Samples
 from rookery.replay.window import Window
@@ -83,8 +83,7 @@ def mix_values(
 def prefetch(items: Iterable[Item], depth: int = 2) -> Generator[Item, None, None]:
     """The items in their order, up to `depth` made ahead by a thread; close it to stop early."""
     source = iter(items)
-    threads = numba.get_num_threads()  # numba keeps the number per thread
-    with ThreadPoolExecutor(1, "prefetch", numba.set_num_threads, (threads,)) as pool:
+    with ThreadPoolExecutor(1, "prefetch") as pool:
         ahead = deque(pool.submit(next, source, _END) for _ in range(depth))
         while (item := ahead.popleft().result()) is not _END:
             ahead.append(pool.submit(next, source, _END))
@@ -122,22 +121,22 @@ def _planes(states: States, rows: Indices, turns: Indices, game: Game) -> NDArra
 
 @cache
 def _planes_kernel(rules: ModuleType) -> Callable[..., None]:
-    @parallel
+    @compiled
     def write_planes(states: States, rows: Indices, out: NDArray[np.float32]) -> None:
-        for i in numba.prange(len(rows)):
+        for i in range(len(rows)):
             rules.planes(states[rows[i]], out[i])
 
     return write_planes
 
 
-@parallel
+@compiled
 def _turn_planes(
     planes: NDArray[np.float32],
     turns: Indices,
     cells: NDArray[np.int32],
     scratch: NDArray[np.float32],
 ) -> None:
-    for i in numba.prange(len(turns)):
+    for i in range(len(turns)):
         _turn(planes[i], turns[i], cells, scratch[i])
 
 

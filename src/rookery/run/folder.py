@@ -77,6 +77,8 @@ class RunFolder:
         except BlockingIOError as error:
             file.close()
             raise RunFolderError(f"{self.path} is being trained by another process") from error
+        for draft in self.path.rglob(".*.draft"):  # left by a process that was killed
+            draft.unlink()
         return file
 
     def net_game(self) -> NetGame:

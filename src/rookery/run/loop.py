@@ -1,7 +1,8 @@
 """The ring in one process: self-play, replay, learning, weights, and round again."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -122,6 +123,7 @@ class Ring:
                 self.learner.play_net, iteration=iteration, step=self.learner.updates
             )
         self.boundary.save(self.folder.path)
+        self.stats.forget_after(iteration)
 
     def _play(self, progress: float) -> SelfPlayReport:
         self._show("self-play", simulations=self.config.selfplay.simulations_at(progress))
@@ -224,7 +226,8 @@ class Ring:
             learning = replace(learning, precision=position.precision)
         if position and inference == "auto":
             inference = position.inference
-        self.learner = Learner(game, net, config=learning, seed=config.run.seed)
+        with _same_kernels():
+            self.learner = Learner(game, net, config=learning, seed=config.run.seed)
         self.evaluator = Evaluator(
             self.learner.play_net,
             game.planes_shape,
@@ -255,3 +258,17 @@ class Ring:
             ),
             rows_made=position.rows_made,
         )
+
+
+@contextmanager
+def _same_kernels() -> Iterator[None]:
+    """Keep torch's choice of CPU kernels while methods are measured.
+
+    Where oneDNN fails at bfloat16, torch switches it off for the whole process: a run that has
+    measured would compute other bits than one that is resumed.
+    """
+    before = torch.backends.mkldnn.enabled
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before

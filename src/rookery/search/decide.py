@@ -7,7 +7,7 @@ from rookery.base import Index, compiled
 from rookery.games import LOSS, ONGOING
 from rookery.search import gumbel
 from rookery.search.settings import PUCT, Settings
-from rookery.search.tree import Tree, edge_draw, edge_proof, edge_value, edges_of
+from rookery.search.tree import ROOT, Tree, edge_draw, edge_proof, edge_value, edges_of
 
 
 @compiled
@@ -22,8 +22,8 @@ def is_admissible(tree: Tree, settings: Settings, g: Index, edge: Index) -> bool
 @compiled
 def score_gumbel(tree: Tree, settings: Settings, g: Index) -> Index:
     """Write the improved policy into `tree.scores`; the index of the move to make."""
-    gumbel.score_edges(tree, settings, g, 0)
-    first, count = edges_of(tree, g, 0)
+    gumbel.score_edges(tree, settings, g, ROOT)
+    first, count = edges_of(tree, g, ROOT)
     most = -1
     for i in range(count):
         if is_admissible(tree, settings, g, first + i):
@@ -42,7 +42,7 @@ def score_gumbel(tree: Tree, settings: Settings, g: Index) -> Index:
 @compiled
 def score_puct(tree: Tree, settings: Settings, g: Index) -> Index:
     """Write the shares of visits into `tree.scores`; the index of the most visited move."""
-    first, count = edges_of(tree, g, 0)
+    first, count = edges_of(tree, g, ROOT)
     total = np.float32(0.0)
     best, best_score = 0, np.float32(-1.0)
     for i in range(count):
@@ -67,8 +67,8 @@ def write_value(tree: Tree, g: Index, out: NDArray[np.float32]) -> None:
     if proof != ONGOING:
         out[0], out[1] = np.float32(proof), np.float32(proof == 0)
         return
-    first, count = edges_of(tree, g, 0)
-    mixed = gumbel.mixed_value(tree, g, 0)
+    first, count = edges_of(tree, g, ROOT)
+    mixed = gumbel.mixed_value(tree, g, ROOT)
     out[0], out[1] = 0.0, 0.0
     for i in range(count):
         is_visited = tree.edges[g, first + i].visits > 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rookery.base import Index, Number, compiled
 from rookery.games import LOSS
 from rookery.search.settings import Settings
-from rookery.search.tree import Tree, edge_proof, edge_value, edges_of
+from rookery.search.tree import ROOT, Tree, edge_proof, edge_value, edges_of
 
 NEVER = np.float32(-1e30)
 
@@ -102,9 +102,9 @@ def softmax_scores(tree: Tree, g: Index, count: Index) -> None:
 @compiled
 def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index) -> Index:
     """The root's edge by sequential halving."""
-    score_edges(tree, settings, g, 0)
-    first, count = edges_of(tree, g, 0)
-    wanted = table[min(count, settings.considered), sum_visits(tree, g, 0)]
+    score_edges(tree, settings, g, ROOT)
+    first, count = edges_of(tree, g, ROOT)
+    wanted = table[min(count, settings.considered), sum_visits(tree, g, ROOT)]
     best, best_score = first, NEVER
     for i in range(count):
         score = tree.scores[g, i] + settings.gumbel_scale * tree.noise[g, i]

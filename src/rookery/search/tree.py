@@ -17,6 +17,7 @@ from rookery.base import Index, Number, compiled
 from rookery.games import ONGOING, Game, States
 
 UNVISITED = -1
+ROOT = np.int64(0)  # typed: a literal would have its callees compiled once more
 
 NODE = np.dtype(
     [

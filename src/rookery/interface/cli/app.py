@@ -33,6 +33,8 @@ app.command("recipes")(recipes)
 
 def main() -> None:
     """Run the command line of this process, and exit with its code."""
+    # Threads that wait must sleep, not spin: search and net take turns on the same cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.exit(run(sys.argv[1:]))
 
 

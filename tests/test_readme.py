@@ -1,0 +1,154 @@
+"""What README and docs tell newcomers to type is run here, in an empty folder, as they would.
+
+`.venv/bin/rookery` becomes this Rookery, and what takes long is shrunk by options of the table
+below. A command without an entry fails: add one, as small as it can be.
+"""
+
+import io
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rookery.games import check_game, game
+from rookery.interface.cli.app import run
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/house.md")
+ROOKERY = ".venv/bin/rookery "
+TINY = " ".join(
+    f"--set {setting}"
+    for setting in (
+        "run.minutes=0",
+        "run.iterations=2",
+        "run.moves=9",
+        "run.strength_every=0",
+        "run.inference=float32",
+        "net.width=8",
+        "net.depth=1",
+        "selfplay.games=16",
+        "selfplay.simulations=4",
+        "replay.window_min=100",
+        "learning.batch_size=32",
+        "learning.precision=float32",
+    )
+)
+DEMO = "train tictactoe --run runs/tictactoe-demo"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a command is run, and what it must print."""
+
+    prints: str
+    options: str = ""
+    """Added to the command, to shrink it."""
+    typed: str = ""
+
+
+COMMANDS = {
+    "make demo": Entry(DEMO),
+    "make test": Entry("pytest"),
+    "train connect4": Entry("Finished: connect4 in runs/connect4-1", TINY),
+    "play runs/tictactoe-demo": Entry("plays", typed="1\nquit\n"),
+    "eval runs/tictactoe-demo": Entry("lost to any reply", "--simulations 0"),
+    "eval runs/tictactoe-demo --simulations 0,50": Entry("4,520", "--simulations 0,1"),
+    "match runs/tictactoe-demo minimax:2 --games 20 --opening-plies 2": Entry("Elo", "--games 4"),
+    "echo 19 | analyse runs/tictactoe-demo": Entry('"move": '),
+    "resume runs/tictactoe-demo --minutes 2": Entry(
+        "3 iterations", "--set run.minutes=0 --set run.iterations=3"
+    ),
+    "train tictactoe --run runs/wide --set net.width=64 --set search.considered=8": Entry(
+        "Finished: tictactoe in runs/wide", TINY
+    ),
+    "recipes": Entry("connect4-laptop"),
+    "recipes connect4-laptop": Entry('"simulations"'),
+    "games": Entry("connect4"),
+    "games check hexapawn.py": Entry("read as they are written"),
+    "train hexapawn.py --minutes 1": Entry("Finished: hexapawn in runs/hexapawn-1", TINY),
+    "train hexapawn.py --run runs/hexapawn --minutes 1": Entry("Finished: hexapawn", TINY),
+    "eval runs/hexapawn": Entry("minimax:2", "--simulations 0"),
+    "play runs/hexapawn --first it": Entry("hexapawn plays", typed="quit\n"),
+    "eval runs/connect4-1 --simulations 0,100": Entry("begin-hard", "--simulations 0"),
+}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of `language` on a page, in their order."""
+    text = (ROOT / page).read_text(encoding="ascii")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def commands() -> list[str]:
+    """Every command of every page once, in the order in which a reader meets them."""
+    lines = [line for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
+    return list(dict.fromkeys(line.replace(ROOKERY, "") for line in lines if line.strip()))
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder after the demo, with the game of the docs saved in it; commands add runs to it."""
+    folder = tmp_path_factory.mktemp("newcomer")
+    (folder / "hexapawn.py").write_text(blocks("docs/own-game.md", "python")[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "100")
+        assert run(shlex.split(f"{DEMO} {TINY}")) == 0
+        game.cache_clear()  # relative paths of rules mean this folder now
+        yield folder
+    game.cache_clear()
+
+
+def test_every_command_has_an_entry_and_every_entry_a_command() -> None:
+    assert set(commands()) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command_works(
+    command: str,
+    newcomer: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert command in COMMANDS, f"{command!r} is run by no test; give it an entry in COMMANDS"
+    entry = COMMANDS[command]
+    if command.startswith("make "):
+        words = ["make", "--dry-run", "--always-make", *command.split()[1:]]
+        made = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+        assert made.returncode == 0 and entry.prints in made.stdout, made
+        return
+    typist, _, words = command.rpartition("| ")
+    typed = subprocess.check_output(typist, shell=True, text=True) if typist else entry.typed
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    code = run(shlex.split(f"{words} {entry.options}"))
+    captured = capfd.readouterr()
+    assert code == 0 and entry.prints in captured.out, captured
+
+
+def test_python_in_the_readme_works(newcomer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for snippet in blocks("README.md", "python"):
+        exec(compile(snippet, "README.md", "exec"), {"__name__": "readme"})
+    assert re.search(r"7 8 O\nplays \d with value -?[01]", capsys.readouterr().out)
+
+
+def test_the_game_of_the_docs_is_short_and_keeps_the_contract(newcomer: Path) -> None:
+    assert len((newcomer / "hexapawn.py").read_text().splitlines()) < 100
+    findings = check_game(game(str(newcomer / "hexapawn.py")), games=10)
+    assert all(finding.ok and not finding.doubtful for finding in findings), findings
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page: str) -> None:
+    links = re.findall(r"\]\(([^):]+)\)", (ROOT / page).read_text())
+    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+    assert not missing
+
+
+def test_the_map_of_the_house_has_every_room() -> None:
+    mapped = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rooms = {path.parent.name for path in (ROOT / "src/rookery").glob("*/__init__.py")}
+    assert set(mapped) == rooms
