@@ -1,8 +1,7 @@
-"""Batches: the right rows, turned rightly, the same whatever the threads."""
+"""Batches: the right rows, turned rightly, the same for the same generator."""
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 import pytest
 
@@ -116,18 +115,6 @@ def test_the_same_generator_gives_the_same_batch(make_records):
     window = window_of(CONNECT4, make_records(CONNECT4, 5))
     assert equal(draw(window, 3), draw(window, 3))
     assert not equal(draw(window, 3), draw(window, 4))
-
-
-def test_one_thread_makes_the_batch_that_all_make(make_records):
-    window = window_of(CONNECT4, make_records(CONNECT4, 5))
-    together = draw(window)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        alone = draw(window)
-    finally:
-        numba.set_num_threads(before)
-    assert equal(alone, together)
 
 
 def test_value_targets_mix_result_and_search():
