@@ -156,3 +156,11 @@ def test_a_run_plays_only_its_own_game(finished_run: Path) -> None:
 def test_a_misspelt_run_folder_gets_the_nearest_name(finished_run: Path) -> None:
     with pytest.raises(RookeryError, match=f"did you mean {finished_run}"):
         read_run(f"{finished_run}y")
+
+
+def test_a_single_error_among_thousands_does_not_look_like_none() -> None:
+    from rookery.interface.wording import percent
+
+    assert percent(0.022) == "<0.1 %"
+    assert percent(0.0) == "0.0 %"
+    assert percent(7.25) == "7.2 %"

@@ -16,7 +16,7 @@ from rookery.interface.history import History, read_history
 from rookery.interface.wording import count, duration, percent
 from rookery.run import Moment, RunFolder
 
-PLAIN_SECONDS = 5.0
+PLAIN_SECONDS = 15.0
 """Time between two plain lines, at least."""
 REFRESH_PER_SECOND = 4
 PANEL_WIDTH = 76

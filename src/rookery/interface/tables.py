@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from rookery.arena import MatchReport, Row, Share, Strength, Tally
-from rookery.interface.wording import count, elo, new_table, percent
+from rookery.interface.wording import count, elo, new_table, percent, tenths
 
 Column = tuple[str, Strength]
 """A heading and what was measured."""
@@ -70,8 +70,8 @@ def _side_by_side(columns: Sequence[Column]) -> list[tuple[Row, ...]]:
 
 def _share(share: Share) -> str:
     if share.low == share.high:
-        return f"{share.percent:.1f}"
-    return f"{share.percent:.1f} ({share.low:.1f}-{share.high:.1f})"
+        return tenths(share.percent)
+    return f"{tenths(share.percent)} ({share.low:.1f}-{share.high:.1f})"
 
 
 def _tally(tally: Tally) -> list[str]:

@@ -34,9 +34,14 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
+def tenths(share: float) -> str:
+    """7.25 as 7.2; what is little but not nothing does not look like nothing."""
+    return "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
+
+
 def percent(share: float) -> str:
     """7.25 as 7.2 %."""
-    return f"{share:.1f} %"
+    return f"{tenths(share)} %"
 
 
 def elo(difference: float) -> str:

@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 
 import torch
@@ -32,10 +34,24 @@ def _gain(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> f
     """How many times as fast as float32 bfloat16 is."""
     planes = torch.zeros(rows, *planes_shape, device=next(net.parameters()).device)
     planes = planes.contiguous(memory_format=torch.channels_last)
-    with warnings.catch_warnings():  # a CPU without bfloat16 says so; the clock does too
-        warnings.simplefilter("ignore")
+    with _same_kernels(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a CPU without bfloat16 says so; the clock does too
         half = _seconds(net, planes, precision="bfloat16")
     return _seconds(net, planes, precision="float32") / half
+
+
+@contextmanager
+def _same_kernels() -> Iterator[None]:
+    """Keep torch's choice of CPU kernels while bfloat16 is tried.
+
+    Where oneDNN fails at it, torch switches oneDNN off for the whole process: all that follows
+    would be slower, and a run that has measured would compute other bits than one resumed.
+    """
+    before = torch.backends.mkldnn.enabled
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before
 
 
 @torch.no_grad()

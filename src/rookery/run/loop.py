@@ -1,8 +1,7 @@
 """The ring in one process: self-play, replay, learning, weights, and round again."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -226,8 +225,7 @@ class Ring:
             learning = replace(learning, precision=position.precision)
         if position and inference == "auto":
             inference = position.inference
-        with _same_kernels():
-            self.learner = Learner(game, net, config=learning, seed=config.run.seed)
+        self.learner = Learner(game, net, config=learning, seed=config.run.seed)
         self.evaluator = Evaluator(
             self.learner.play_net,
             game.planes_shape,
@@ -258,17 +256,3 @@ class Ring:
             ),
             rows_made=position.rows_made,
         )
-
-
-@contextmanager
-def _same_kernels() -> Iterator[None]:
-    """Keep torch's choice of CPU kernels while methods are measured.
-
-    Where oneDNN fails at bfloat16, torch switches it off for the whole process: a run that has
-    measured would compute other bits than one that is resumed.
-    """
-    before = torch.backends.mkldnn.enabled
-    try:
-        yield
-    finally:
-        torch.backends.mkldnn.enabled = before

@@ -23,8 +23,9 @@ def match(
     ] = None,
     seed: Annotated[int, typer.Option(help="Openings and players follow from it.")] = 1,
     opening_plies: Annotated[
-        int, typer.Option(min=0, help="Random plies before the players take over.")
-    ] = 4,
+        int | None,
+        typer.Option(min=0, help="Random plies before the players take over; by default 2 to 4."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Let two players play pairs of games from random openings, colours swapped."""
@@ -32,17 +33,16 @@ def match(
     from rookery.interface.players import make_player
 
     rules = _game(game, (a, b))
+    plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
     players = [
         make_player(text, rules, seed=2 * seed + side, inference="auto")
         for side, text in enumerate((a, b))
     ]
-    report = play_match(
-        rules, players[0], players[1], games=games, seed=seed, opening_plies=opening_plies
-    )
+    report = play_match(rules, players[0], players[1], games=games, seed=seed, opening_plies=plies)
     if as_json:
         print(json.dumps(_plain(report, rules)))
     else:
-        _show(report, rules, opening_plies=opening_plies)
+        _show(report, rules, opening_plies=plies)
 
 
 def _game(name: str | None, texts: tuple[str, str]) -> "Game":

@@ -25,6 +25,6 @@ def connect4_laptop() -> Config:
         ),
         replay=ReplayConfig(window_min=20_000, window_max=1_000_000),
         learning=LearningConfig(
-            batch_size=128, reuse=3.0, learning_rate=1e-3, final_rate=0.05, result_mix=0.4
+            batch_size=128, reuse=3.0, learning_rate=2e-3, final_rate=0.05, result_mix=0.4
         ),
     )
