@@ -1,0 +1,49 @@
+"""Connect Four from nothing by the recipe connect4-laptop: the error table after some minutes.
+
+    python benchmarks/connect4_laptop.py RUN --minutes 10,60 [--simulations 0,32,100]
+
+RUN is the folder of `rookery train connect4 --run RUN`; its weights nearest before each time are
+measured. Prints one line a time and number of simulations: errors in percent, group by group.
+"""
+
+import argparse
+from pathlib import Path
+
+
+def iteration_at(folder: Path, seconds: float) -> int:
+    """The last iteration that had been reached, and kept its weights, after `seconds`."""
+    from rookery.run import Stats
+
+    kept = {int(path.stem) for path in (folder / "weights").glob("*.safetensors")}
+    passed = [
+        line["iteration"]
+        for line in Stats(folder).lines()
+        if line["kind"] == "iteration" and line["seconds"] <= seconds
+    ]
+    return max(number for number in passed if number in kept)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--minutes", default="10,60")
+    parser.add_argument("--simulations", default="0,32,100")
+    options = parser.parse_args()
+
+    from rookery.arena import ruler_for
+    from rookery.interface.players import make_player
+    from rookery.run import RunFolder
+
+    rules = RunFolder(options.run).game
+    for minutes in map(float, options.minutes.split(",")):
+        iteration = iteration_at(options.run, 60 * minutes)
+        for simulations in options.simulations.split(","):
+            spec = f"{options.run}@{iteration}:{simulations}"
+            player = make_player(spec, rules, seed=1, inference="float32")
+            rows = ruler_for(rules).measure(player).rows
+            groups = ", ".join(f"{row.label} {row.errors.percent:.1f}" for row in rows)
+            print(f"connect4 {minutes:g} min, {simulations} simulations: errors in %: {groups}")
+
+
+if __name__ == "__main__":
+    main()
