@@ -1,4 +1,5 @@
-"""Connect Four. Columns are typed 1 to 7 from the left (an action is one less).
+"""Connect Four. Columns are typed 1 to 7 from the left (an action is one less), and a position
+is the columns played so far, `4453`.
 
 Each column has seven bits, the top one always empty, so that no line runs into its neighbour:
 
@@ -6,8 +7,6 @@ Each column has seven bits, the top one always empty, so that no line runs into 
     4 11 18 25 32 39 46
     .  .  .  .  .  .  .
     0  7 14 21 28 35 42
-
-A position is written as the columns played so far, `4453`.
 """
 
 import numpy as np
@@ -18,14 +17,12 @@ from rookery.games.game import DRAW, LOSS, ONGOING, State
 NAME = "connect4"
 VERSION = 1
 STATE = np.dtype([("mover", np.uint64), ("stones", np.uint64)])  # the mover's; both players'
-NUM_ACTIONS = 7
-MAX_LEGAL = 7
+NUM_ACTIONS = MAX_LEGAL = 7
 MAX_PLIES = 42
 PLANES = (2, 6, 7)
 
 _GRID = np.arange(42).reshape(6, 7)
-_COLUMNS = np.arange(7)
-SYMMETRIES = ((_GRID.ravel(), _COLUMNS), (_GRID[:, ::-1].ravel(), _COLUMNS[::-1]))
+SYMMETRIES = ((_GRID.ravel(), range(7)), (_GRID[:, ::-1].ravel(), range(6, -1, -1)))
 
 U1 = np.uint64(1)
 BOTTOM = np.array([1 << 7 * column for column in range(7)], np.uint64)
@@ -36,8 +33,7 @@ DIRECTIONS = np.array([1, 6, 7, 8], np.uint64)  # up, falling, sideways, rising
 
 @compiled
 def start(state):
-    state.mover = np.uint64(0)
-    state.stones = np.uint64(0)
+    state.mover = state.stones = np.uint64(0)
 
 
 @compiled
@@ -101,9 +97,3 @@ def read_move(state: State, text: str) -> int:
 
 def write_move(state: State, action: int) -> str:
     return str(action + 1)
-
-
-def read_position(state: State, text: str) -> None:
-    start(state)
-    for move in text:
-        play(state, read_move(state, move))

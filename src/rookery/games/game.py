@@ -12,7 +12,8 @@ A rules module is plain Python. It defines
     play(state, action)         make a move; the other player is to move afterwards
     outcome(state)    ONGOING, WIN, DRAW or LOSS for the player to move
     planes(state, out)          write float32 planes [P, H, W], seen by the player to move
-    show(state), read_move(state, text), write_move(state, action), read_position(state, text)
+    show(state), read_move(state, text), write_move(state, action)
+    read_position(state, text)  where a position is not simply its moves, one character each
 
 and is compiled through `rookery.base.compiled`. A value is for the player to move, everywhere.
 """
@@ -34,7 +35,7 @@ Action = int
 WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
 
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
-TEXT = ("show", "read_move", "write_move", "read_position")
+TEXT = ("show", "read_move", "write_move")
 TABLES = (
     "NAME",
     "VERSION",
@@ -87,8 +88,13 @@ class Game:
     def position(self, text: str) -> State:
         """The state that `text` describes, or IllegalPosition."""
         state = self.new_states(1)[0]
-        self.module.read_position(state, text.strip())
+        read = getattr(self.module, "read_position", self._read_moves)
+        read(state, text.strip())
         return state
+
+    def _read_moves(self, state: State, text: str) -> None:
+        for move in text:
+            self.rules.play(state, self.module.read_move(state, move))
 
     def replay(self, actions: Iterable[Action]) -> State:
         """The state after `actions` from the start; each must be legal."""

@@ -85,9 +85,3 @@ def read_move(state: State, text: str) -> int:
 
 def write_move(state: State, action: int) -> str:
     return str(action + 1)
-
-
-def read_position(state: State, text: str) -> None:
-    start(state)
-    for move in text:
-        play(state, read_move(state, move))
