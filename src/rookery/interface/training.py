@@ -9,7 +9,7 @@ from rich.console import Console
 from rookery.interface.history import History, read_history
 from rookery.interface.progress import progress_for
 from rookery.interface.stopping import Stopping
-from rookery.interface.wording import count, duration, percent
+from rookery.interface.wording import count, duration, percent, program
 from rookery.run import Moment, RunFolder, Stopped, train
 
 
@@ -66,12 +66,13 @@ def _commands(path: str, past: History) -> list[tuple[str, str]]:
     further = (
         ("train it longer", f" {longer}") if past.is_finished else ("go on where it stopped", "")
     )
+    name = program()
     commands = [
-        (f"rookery play {path}", "play against it"),
-        (f"rookery eval {path}", "measure it"),
-        (f"rookery match {path} random", "let it play others"),
+        (f"{name} play {path}", "play against it"),
+        (f"{name} eval {path}", "measure it"),
+        (f"{name} match {path} random", "let it play others"),
     ]
-    onward = (f"rookery resume {path}{further[1]}", further[0])
+    onward = (f"{name} resume {path}{further[1]}", further[0])
     if past.is_finished:
         return [*commands, onward]
     return [onward, *commands] if past.iteration else [onward]

@@ -1,6 +1,9 @@
 """Numbers as people read them."""
 
+import shutil
+import sys
 from math import isfinite
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -32,6 +35,14 @@ def duration(seconds: float) -> str:
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def program() -> str:
+    """How to call Rookery from here: by its name, or by the path it was started with."""
+    if shutil.which("rookery"):
+        return "rookery"
+    started = Path(sys.argv[0])
+    return str(started) if started.name == "rookery" else "python -m rookery"
 
 
 def tenths(share: float) -> str:

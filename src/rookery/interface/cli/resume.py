@@ -17,7 +17,7 @@ def resume(
     """Go on with a run from its last checkpoint."""
     from rookery.interface.history import read_history
     from rookery.interface.training import train_visibly
-    from rookery.interface.wording import duration, screen
+    from rookery.interface.wording import duration, program, screen
     from rookery.run import RunFolder
 
     folder = RunFolder(run)
@@ -27,7 +27,7 @@ def resume(
         longer = ceil(2 * past.seconds / 60)
         console.print(
             f"{run} has finished after {duration(past.seconds)} and {past.iteration} iterations; "
-            f"to train it longer: rookery resume {run} --minutes {longer}",
+            f"to train it longer: {program()} resume {run} --minutes {longer}",
             soft_wrap=True,
         )
         return
