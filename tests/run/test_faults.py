@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from rookery.interface.cli.app import run as rookery
-from rookery.run import Config, RunFolder, Stats, apply, train
+from rookery.run import Stats
 from rookery.run.checkpoint import Checkpoint
 
 DEADLINE_SECONDS = 240
@@ -24,18 +23,22 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, tiny_config: Config) -> Path:
-    """The same run in one piece."""
-    folder = RunFolder.create(
-        tmp_path_factory.mktemp("runs") / "a", apply(tiny_config, [f"run.iterations={ITERATIONS}"])
-    )
-    train(folder, lambda moment: None)
-    return folder.path
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, start: Start, options: list[str]) -> Path:
+    """The same run in one piece, in a process of its own like the others."""
+    run = tmp_path_factory.mktemp("runs") / "a"
+    finish(start("train", "tictactoe", "--run", run, *options))
+    return run
 
 
-@pytest.fixture
+def finish(process: subprocess.Popen[str]) -> None:
+    """Let a process come to its own good end."""
+    _, err = process.communicate(timeout=DEADLINE_SECONDS)
+    assert process.returncode == 0, err
+
+
+@pytest.fixture(scope="module")
 def start(environment: dict[str, str]) -> Any:
-    """Starts `rookery` in a process of its own, which does not outlive the test."""
+    """Starts `rookery` in a process of its own, which does not outlive the tests."""
     processes: list[subprocess.Popen[str]] = []
 
     def call(*arguments: object) -> subprocess.Popen[str]:
@@ -51,7 +54,7 @@ def start(environment: dict[str, str]) -> Any:
         process.communicate()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def options(tiny: list[str]) -> list[str]:
     """What shrinks a run, as a person types it."""
     return [
@@ -95,7 +98,7 @@ def test_a_run_killed_again_and_again_ends_as_if_undisturbed(
         assert process.returncode == -signal.SIGKILL, "it was still at work"
         before, arguments = reached(run), ["resume", run]
     assert 0 < before < ITERATIONS
-    assert rookery(["resume", str(run)]) == 0
+    finish(start("resume", run))
     assert [line["kind"] for line in Stats(run).lines()].count("resumed") == 2
     check_equal(run, undisturbed, trace)
 
@@ -119,7 +122,7 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed(
     out = end(process, signal.SIGINT)
     assert "Stopped" in out and f"rookery resume {run}" in out
     assert 0 < reached(run) < ITERATIONS
-    assert rookery(["resume", str(run)]) == 0
+    finish(start("resume", run))
     check_equal(run, undisturbed, trace)
 
 
@@ -137,5 +140,5 @@ def test_a_second_process_is_refused_and_sigterm_ends_the_first(
     first.send_signal(signal.SIGCONT)
     assert "Stopped" in end(first, signal.SIGTERM)
     assert 0 < reached(run) < ITERATIONS
-    assert rookery(["resume", str(run)]) == 0
+    finish(start("resume", run))
     check_equal(run, undisturbed, trace)
