@@ -91,7 +91,7 @@ def test_plain_lines_come_seldom_but_for_strength(
         assert isinstance(show, PlainProgress)
         show(silent)
         assert written(console) == ""
-        now[0] = 6.0
+        now[0] = progress.PLAIN_SECONDS + 1
         show(silent)
         show(silent)
         assert written(console).count("\n") == 1
