@@ -44,8 +44,8 @@ def _gain(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> f
 def _same_kernels() -> Iterator[None]:
     """Keep torch's choice of CPU kernels while bfloat16 is tried.
 
-    Where oneDNN fails at it, torch switches oneDNN off for the whole process: all that follows
-    would be slower, and a run that has measured would compute other bits than one resumed.
+    Where oneDNN fails at it, torch switches oneDNN off for the whole process: a run that has
+    measured would compute other bits than one resumed.
     """
     before = torch.backends.mkldnn.enabled
     try:
