@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 def decay(update: int, ema: float) -> float:
@@ -23,8 +23,13 @@ class Average:
         self._counts = [average[name] for name in counts], [followed[name] for name in counts]
 
     @torch.no_grad()
-    def follow(self, keep: float) -> None:
+    def follow(self, keep: float | Tensor) -> None:
         """Move towards the net: average = keep * average + (1 - keep) * net."""
-        torch._foreach_lerp_(*self._smooth, 1 - keep)
+        if isinstance(keep, Tensor):  # of the device, read when a graph is replayed
+            steps = torch._foreach_sub(self._smooth[1], self._smooth[0])
+            torch._foreach_mul_(steps, 1 - keep)
+            torch._foreach_add_(self._smooth[0], steps)
+        else:
+            torch._foreach_lerp_(*self._smooth, 1 - keep)
         if self._counts[0]:
             torch._foreach_copy_(*self._counts)

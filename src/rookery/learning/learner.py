@@ -125,7 +125,7 @@ class Learner:
             for batch in batches:
                 steps.append(self._step(batch, progress))
                 check()
-        losses = _numbers(torch.stack(steps), first)
+        losses = loss_numbers(torch.stack(steps), first)
         rows = num_updates * self.config.batch_size
         return LearnReport(
             updates=num_updates,
@@ -137,7 +137,7 @@ class Learner:
 
     def update(self, batch: Batch, progress: float) -> LossNumbers:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
-        return _numbers(self._step(batch, progress)[None], self.updates - 1)
+        return loss_numbers(self._step(batch, progress)[None], self.updates - 1)
 
     def state(self) -> state.Arrays:
         """Everything a new learner needs to go on, as named arrays."""
@@ -181,7 +181,7 @@ class Learner:
         self._optimizer.step()
         self._average.follow(decay(self.updates, self.config.ema))
         self.updates += 1
-        return torch.stack([*(getattr(losses, field.name) for field in fields(losses)), norm])
+        return as_row(losses, norm)
 
 
 def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:
@@ -192,10 +192,17 @@ def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:
         {"params": matrices, "weight_decay": config.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+    return torch.optim.AdamW(
+        groups, lr=config.learning_rate, fused=True, capturable=matrices[0].is_cuda
+    )
 
 
-def _numbers(steps: Tensor, first: int) -> LossNumbers:
+def as_row(losses: Losses, norm: Tensor) -> Tensor:
+    """The fields of `LossNumbers` as a tensor that need not have been computed yet."""
+    return torch.stack([*(getattr(losses, field.name) for field in fields(losses)), norm])
+
+
+def loss_numbers(steps: Tensor, first: int) -> LossNumbers:
     """Means over steps [n, fields], the first of them update number `first`."""
     table = steps.double().cpu().numpy()
     broken = np.flatnonzero(~np.isfinite(table).all(axis=1))

@@ -19,6 +19,8 @@ def choose_precision(
     """float32 or bfloat16; `auto` is bfloat16 where it is clearly faster for batches of `rows`."""
     if name != "auto":
         return name
+    if next(net.parameters()).is_cuda:
+        return "bfloat16"
     for few in (4, 16, 64):
         if _gain(net, planes_shape, rows=few) < 1 / HOPELESS:
             return "float32"
@@ -27,7 +29,9 @@ def choose_precision(
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
     """The context in which a forward pass computes in `precision`."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+    is_half = precision == "bfloat16"
+    # Casts that are cached would not be captured again in a graph.
+    return torch.autocast(device.type, torch.bfloat16, enabled=is_half, cache_enabled=False)
 
 
 def _gain(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> float:

@@ -2,14 +2,12 @@
 
 from dataclasses import fields
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.precision import autocast
-from rookery.replay import Batch
+from rookery.replay import Batch, Column
 
 
 class Single:
@@ -54,5 +52,5 @@ class Single:
         torch.autograd.backward(losses.total / self.accumulate)
         return Losses(**{f.name: getattr(losses, f.name).detach() for f in fields(losses)})
 
-    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+    def _tensor(self, column: Column) -> Tensor:
+        return torch.as_tensor(column).to(self.device, non_blocking=True)

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from rookery.base import ConfigError, RookeryError, UnknownName, generator
 from rookery.nets.build import PlanesShape
-from rookery.nets.resnet import TowerConv, fold
+from rookery.nets.resnet import TowerConv, fold, without_zero_layers
 
 Planes = NDArray[np.float32]
 Outputs = tuple[Tensor, Tensor]
@@ -89,7 +89,7 @@ class Evaluator:
             torch.set_num_threads(threads)
         self.planes_shape = planes_shape
         self.batch_size = batch_size
-        folded = fold(net)
+        folded = fold(net).cpu()
         if method == "auto":
             self._plan, self.choice = _choose(
                 folded,
@@ -110,8 +110,8 @@ class Evaluator:
     @torch.inference_mode()
     def load(self, net: nn.Module) -> None:
         """Take the weights of `net`, a net of the same shape; refused if they overflow."""
-        self._plan.load(fold(net))
-        logits, wdl = self._plan(torch.from_numpy(_boards(1, self.planes_shape)))
+        self._plan.load(fold(net).cpu())
+        logits, wdl = self._plan(torch.from_numpy(random_boards(1, self.planes_shape)))
         if not (logits.isfinite().all() and wdl.isfinite().all()):
             raise RookeryError(
                 f"the net's outputs are not finite under {self.method}; "
@@ -146,7 +146,7 @@ class _TorchPlan:
 
     def __init__(self, folded: nn.Module, dtype: torch.dtype, *, padded_to: int = 0) -> None:
         self._dtype = dtype
-        self._net = _in_precision(folded, dtype)
+        self._net = in_precision(folded, dtype)
         self._padded_to = padded_to
         # Without freezing, weights stay inputs of the compiled code and can change in place.
         self._forward: Any = torch.compile(self._net, dynamic=False) if padded_to else self._net
@@ -192,9 +192,9 @@ class _Trial:
     """Measures methods on a stand-in for the net, and remembers what it saw."""
 
     def __init__(self, folded: nn.Module, planes_shape: PlanesShape, *, batch_size: int) -> None:
-        self._net = _without_zero_layers(folded)
+        self._net = without_zero_layers(folded)
         self._planes_shape = planes_shape
-        self._boards = torch.from_numpy(_boards(batch_size, planes_shape))
+        self._boards = torch.from_numpy(random_boards(batch_size, planes_shape))
         plain = _TorchPlan(self._net, torch.float32)
         self._expected = plain(self._boards)
         seconds = min(_seconds(lambda: plain(self._boards[:1])) for _ in range(10))
@@ -269,7 +269,7 @@ def _lacks(method: str) -> str:
     return ""
 
 
-def _in_precision(folded: nn.Module, dtype: torch.dtype) -> nn.Module:
+def in_precision(folded: nn.Module, dtype: torch.dtype) -> nn.Module:
     """A copy that keeps its tower in `dtype`, channels last."""
     net = copy.deepcopy(folded)
     for module in net.modules():
@@ -280,16 +280,7 @@ def _in_precision(folded: nn.Module, dtype: torch.dtype) -> nn.Module:
     return net
 
 
-def _without_zero_layers(folded: nn.Module) -> nn.Module:
-    """A copy whose zero layers are random: an untrained net's zeros agree under any method."""
-    net, stream = copy.deepcopy(folded), torch.Generator().manual_seed(0)
-    for parameter in net.parameters():
-        if parameter.dim() > 1 and not parameter.any():
-            parameter.normal_(0, parameter[0].numel() ** -0.5, generator=stream)
-    return net
-
-
-def _boards(count: int, planes_shape: PlanesShape) -> Planes:
+def random_boards(count: int, planes_shape: PlanesShape) -> Planes:
     """Planes [count, P, H, W] of random stones, always the same."""
     stream = generator(0, "inference boards")
     return (stream.random((count, *planes_shape)) < 0.3).astype(np.float32)

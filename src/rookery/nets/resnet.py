@@ -123,10 +123,21 @@ def zeroed(layer: nn.Linear) -> nn.Linear:
 
 @torch.no_grad()
 def fold(net: nn.Module) -> nn.Module:
-    """A copy of `net` for evaluation on the CPU, every batch norm folded into its convolution."""
-    folded = copy.deepcopy(net).cpu().eval().requires_grad_(False)
+    """A copy of `net` for evaluation, every batch norm folded into its convolution."""
+    folded = copy.deepcopy(net).eval().requires_grad_(False)
     for module in list(folded.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, ConvNorm):
                 setattr(module, name, child.folded().requires_grad_(False))
     return folded
+
+
+@torch.no_grad()
+def without_zero_layers(folded: nn.Module) -> nn.Module:
+    """A copy whose zero layers are random: an untrained net's zeros agree under any method."""
+    net, stream = copy.deepcopy(folded), torch.Generator().manual_seed(0)
+    for parameter in net.parameters():
+        if parameter.dim() > 1 and not parameter.any():
+            drawn = torch.empty(parameter.shape).normal_(generator=stream)
+            parameter.copy_(drawn * parameter[0].numel() ** -0.5)
+    return net

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from rookery.base import compiled
 from rookery.games import Game, States
@@ -22,13 +23,14 @@ from rookery.replay.window import Window
 
 Item = TypeVar("Item")
 Indices = NDArray[np.int64]
+Column = NDArray[Any] | Tensor
 
 _END: Any = object()  # what `prefetch` finds behind the last item
 
 
 @dataclass(frozen=True)
 class Batch:
-    """B training rows, for the player to move.
+    """B training rows, for the player to move, in the host's memory or on a device.
 
     planes: [B, P, H, W] float32 what the net sees.
     policy: [B, A] float32 the search's policy; rows sum to one.
@@ -36,10 +38,10 @@ class Batch:
     wdl: [B, 3] float32 probabilities of win, draw and loss to aim at; rows sum to one.
     """
 
-    planes: NDArray[np.float32]
-    policy: NDArray[np.float32]
-    legal: NDArray[np.bool_]
-    wdl: NDArray[np.float32]
+    planes: Column
+    policy: Column
+    legal: Column
+    wdl: Column
 
     def __len__(self) -> int:
         return len(self.planes)

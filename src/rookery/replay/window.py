@@ -8,35 +8,10 @@ read back from its shards equals the one that was lost.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rookery.base import ConfigError
 from rookery.games import Game
+from rookery.replay.books import Books, ReplayConfig
 from rookery.replay.samples import Samples
 from rookery.replay.statistics import duplicate_share, mean_entropy
-
-
-@dataclass(frozen=True)
-class ReplayConfig:
-    """How much of the past the learner sees."""
-
-    window_min: int = 20_000
-    """Rows that are kept in any case."""
-    window_max: int = 1_000_000
-    """Rows that are never exceeded."""
-    window_growth: float = 0.5
-    """Rows kept per row ever made, between the two bounds."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.window_min <= self.window_max:
-            raise ConfigError(
-                f"replay.window_min is {self.window_min} and replay.window_max {self.window_max}; "
-                "expected 1 <= window_min <= window_max"
-            )
-        if not self.window_growth >= 0:
-            raise ConfigError(f"replay.window_growth is {self.window_growth}, expected >= 0")
-
-    def capacity(self, rows_made: int) -> int:
-        """Rows the window may hold once `rows_made` rows were ever made."""
-        return min(max(int(self.window_growth * rows_made), self.window_min), self.window_max)
 
 
 @dataclass(frozen=True)
@@ -61,9 +36,7 @@ class Window:
         self.game = game
         self.config = config
         self.samples = Samples.empty(game)
-        self.rows_made = 0
-        self.next_shard = 0
-        self._shards: list[tuple[int, int]] = []  # number, and rows made up to its end
+        self.books = Books(config)
 
     @classmethod
     def restore(
@@ -77,9 +50,9 @@ class Window:
         """The window that had made `rows_made` rows, from its shards (number, samples) in order."""
         window = cls(game, config)
         loaded = list(shards)
-        window.rows_made = rows_made - sum(len(samples) for _, samples in loaded)
+        window.books.expect(rows_made, loaded=sum(len(samples) for _, samples in loaded))
         for number, samples in loaded:
-            window.next_shard = number
+            window.books.next_shard = number
             window.add(samples)
         return window
 
@@ -87,28 +60,24 @@ class Window:
         return len(self.samples)
 
     @property
+    def rows_made(self) -> int:
+        """Rows ever made, the dropped ones too."""
+        return self.books.rows_made
+
+    @property
     def shard_numbers(self) -> tuple[int, ...]:
         """The shards that rows of the window come from; all earlier ones may be deleted."""
-        return tuple(number for number, _ in self._shards)
+        return self.books.shard_numbers
 
     def add(self, samples: Samples) -> int:
         """Append the rows of a new shard, drop what no longer fits; returns the shard's number."""
-        number = self.next_shard
-        self.next_shard += 1
-        self.rows_made += len(samples)
-        self._shards.append((number, self.rows_made))
-        self._keep(samples)
-        oldest = self.rows_made - len(self)
-        self._shards = [shard for shard in self._shards if shard[1] > oldest]
-        return number
-
-    def _keep(self, samples: Samples) -> None:
-        """Join old and new rows, without the oldest."""
+        number = self.books.enter(len(samples))
         held = len(self)
-        drop = max(0, held + len(samples) - self.config.capacity(self.rows_made))
+        drop = held + len(samples) - self.books.rows
         old = self.samples.between(min(drop, held), held)
         new = samples.between(max(0, drop - held), len(samples))
         self.samples = Samples.concatenate([old, new])
+        return number
 
     def statistics(self, iteration: int) -> WindowStatistics:
         """Figures of the window, seen in `iteration`."""

@@ -2,7 +2,8 @@
 
 from rookery.run.config import Config, RunConfig, apply, from_json, setting_names, to_json
 from rookery.run.folder import RunFolder
-from rookery.run.loop import Moment, Stopped, Watcher, train
+from rookery.run.loop import train
+from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.recipes import RECIPES, recipe_for
 from rookery.run.stats import Stats
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rookery.base import ConfigError, UnknownName
 from rookery.learning import LearningConfig
-from rookery.nets import METHODS, NetConfig
+from rookery.nets import CUDA_METHODS, METHODS, NetConfig
 from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
@@ -33,8 +33,10 @@ class RunConfig:
     """Iterations between measurements of strength; 0 = never."""
     strength_simulations: int = 32
     """Simulations a move when strength is measured."""
+    devices: str = "auto"
+    """Where to train: cpu, cuda:0, or auto, the first GPU where there is one."""
     inference: str = "auto"
-    """How the net is evaluated on the CPU; auto = the fastest, measured at the start."""
+    """How the net is evaluated; auto = the fastest that agrees with float32, tried at the start."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
@@ -51,8 +53,9 @@ class RunConfig:
             if not value >= low:
                 raise ConfigError(f"run.{name} must be {low} or more, got {value}")
 
-        if self.inference not in ("auto", *METHODS):
-            raise UnknownName("run.inference", self.inference, ("auto", *METHODS))
+        known = dict.fromkeys(("auto", *METHODS, *CUDA_METHODS))
+        if self.inference not in known:
+            raise UnknownName("run.inference", self.inference, known)
 
     def progress(self, seconds: float, iteration: int) -> float:
         """How much of a run that has come this far is done, from 0 to 1."""

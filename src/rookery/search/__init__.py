@@ -1,6 +1,24 @@
 """Tree search over many games at once: Gumbel and PUCT, on array trees."""
 
-from rookery.search.batch import Decisions, Evaluator, Search
+from rookery.search.batch import Search
+from rookery.search.cuda import FREE_SIMULATIONS, DeviceTrees
+from rookery.search.decisions import Decisions
+from rookery.search.evaluators import DeviceEvaluator, Evaluator
+from rookery.search.gumbel import visit_table
+from rookery.search.place import AnySearch, new_search
 from rookery.search.settings import SearchConfig
+from rookery.search.simulate import bind as bind_simulation
 
-__all__ = ["Decisions", "Evaluator", "Search", "SearchConfig"]
+__all__ = [
+    "FREE_SIMULATIONS",
+    "AnySearch",
+    "Decisions",
+    "DeviceEvaluator",
+    "DeviceTrees",
+    "Evaluator",
+    "Search",
+    "SearchConfig",
+    "bind_simulation",
+    "new_search",
+    "visit_table",
+]

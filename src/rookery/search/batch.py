@@ -1,8 +1,7 @@
 """Searching many positions at once: what self-play and arena call."""
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,34 +9,11 @@ from numpy.typing import NDArray
 from rookery.base import seeds
 from rookery.games import Game, States
 from rookery.search import cpu
+from rookery.search.decisions import Decisions
+from rookery.search.evaluators import Evaluator
 from rookery.search.gumbel import visit_table
 from rookery.search.settings import SearchConfig
 from rookery.search.tree import new_tree
-
-
-class Evaluator(Protocol):
-    """What the search asks of a net."""
-
-    def __call__(
-        self, planes: NDArray[np.float32], /
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Policy logits [B, A] and win-draw-loss probabilities [B, 3] of planes [B, P, H, W]."""
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """The answers of G searches. Values are for the player to move.
-
-    actions: [G] the move to make.
-    policy: [G, A] the policy after the search.
-    visits: [G, A] simulations per move.
-    values: [G, 2] value and draw probability.
-    """
-
-    actions: NDArray[np.int32]
-    policy: NDArray[np.float32]
-    visits: NDArray[np.int32]
-    values: NDArray[np.float32]
 
 
 class Search:
@@ -58,10 +34,7 @@ class Search:
         self.evaluator = evaluator
         self.config = config
         self.max_simulations = max_simulations
-        nodes = max_simulations + 1
-        self.tree = new_tree(
-            game, num_games, num_nodes=nodes, num_edges=nodes * min(game.max_legal, 64)
-        )
+        self.tree = new_tree(game, num_games, max_simulations)
         self.tree.streams[:] = seeds(num_games, seed, "search")
         self.evaluations = 0
         self._settings = config.settings(explore=explore)

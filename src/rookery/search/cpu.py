@@ -10,7 +10,9 @@ import numba
 import numpy as np
 
 from rookery.base import namespace, parallel
-from rookery.search import decide, simulate
+from rookery.search import simulate
+
+NO_LIMIT = np.int64(2**62)
 
 
 @cache
@@ -26,7 +28,7 @@ def bind(rules: ModuleType) -> ModuleType:
     @parallel
     def descend(tree, settings, table, needs_net):  # type: ignore[no-untyped-def]
         for g in numba.prange(needs_net.shape[0]):
-            needs_net[g] = one.descend(tree, settings, table, np.int64(g))
+            needs_net[g] = one.descend(tree, settings, table, NO_LIMIT, np.int64(g))
 
     @parallel
     def gather(tree, games, planes):  # type: ignore[no-untyped-def]
@@ -43,7 +45,7 @@ def bind(rules: ModuleType) -> ModuleType:
         tree, settings, num_games, actions, policy, visits, values
     ):
         for g in numba.prange(num_games):
-            decide.decide(tree, settings, np.int64(g), actions, policy, visits, values)
+            one.decide(tree, settings, np.int64(g), actions, policy, visits, values)
 
     functions = {
         "begin": begin,

@@ -7,13 +7,13 @@ from rookery.base import Index, compiled
 from rookery.games import LOSS, ONGOING
 from rookery.search import gumbel
 from rookery.search.settings import PUCT, Settings
-from rookery.search.tree import ROOT, Tree, edge_draw, edge_proof, edge_value, edges_of
+from rookery.search.tree import ROOT, Tree, edge_draw, edge_value, edges_of
 
 
 @compiled
 def is_admissible(tree: Tree, settings: Settings, g: Index, edge: Index) -> bool:
     """Whether the root may choose `edge`: not if it is proved to give something away."""
-    proof, root = edge_proof(tree, g, edge), tree.nodes[g, 0].proof
+    proof, root = tree.edges[g, edge].proof, tree.nodes[g, 0].proof
     if not settings.prove:
         return True
     return proof != LOSS if root == ONGOING else proof == root
@@ -61,21 +61,23 @@ def score_puct(tree: Tree, settings: Settings, g: Index) -> Index:
 
 
 @compiled
-def write_value(tree: Tree, g: Index, out: NDArray[np.float32]) -> None:
-    """The root's value and draw probability: proved, else the mean under the policy in `scores`."""
+def write_value(
+    tree: Tree, g: Index, policy: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """The root's value and draw probability: proved, else the mean under `policy`."""
     proof = tree.nodes[g, 0].proof
     if proof != ONGOING:
         out[0], out[1] = np.float32(proof), np.float32(proof == 0)
         return
     first, count = edges_of(tree, g, ROOT)
-    mixed = gumbel.mixed_value(tree, g, ROOT)
+    _, _, mixed = gumbel.survey(tree, g, ROOT)
     out[0], out[1] = 0.0, 0.0
     for i in range(count):
-        is_visited = tree.edges[g, first + i].visits > 0
-        value = edge_value(tree, g, first + i) if is_visited else mixed
-        draw = edge_draw(tree, g, first + i) if is_visited else tree.nodes[g, 0].draw
-        out[0] += tree.scores[g, i] * value
-        out[1] += tree.scores[g, i] * draw
+        edge = tree.edges[g, first + i]
+        value = edge_value(edge) if edge.visits > 0 else mixed
+        draw = edge_draw(edge) if edge.visits > 0 else tree.nodes[g, 0].draw
+        out[0] += policy[edge.action] * value
+        out[1] += policy[edge.action] * draw
 
 
 @compiled
@@ -98,4 +100,4 @@ def decide(
         policy[g, tree.edges[g, first + i].action] = tree.scores[g, i]
         visits[g, tree.edges[g, first + i].action] = tree.edges[g, first + i].visits
     actions[g] = tree.edges[g, first + best].action
-    write_value(tree, g, values[g])
+    write_value(tree, g, policy[g], values[g])

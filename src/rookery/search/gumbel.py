@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rookery.base import Index, Number, compiled
 from rookery.games import LOSS
 from rookery.search.settings import Settings
-from rookery.search.tree import ROOT, Tree, edge_proof, edge_value, edges_of
+from rookery.search.tree import ROOT, Tree, edge_value, edges_of
 
 NEVER = np.float32(-1e30)
 
@@ -41,48 +41,58 @@ def visit_table(considered: int, simulations: int) -> NDArray[np.int32]:
 
 
 @compiled
-def sum_visits(tree: Tree, g: Index, node: Index) -> Index:
-    """Simulations that went through the edges of `node`."""
+def survey(tree: Tree, g: Index, node: Index) -> tuple[Index, Index, Number]:
+    """Simulations through all edges of `node`, the most through one, and an unvisited move's worth.
+
+    The latter is the net's value mixed with the visited moves' (appendix D), whose own values are
+    left in `tree.scores`.
+    """
     first, count = edges_of(tree, g, node)
-    total = 0
-    for edge in range(first, first + count):
-        total += tree.edges[g, edge].visits
-    return total
-
-
-@compiled
-def mixed_value(tree: Tree, g: Index, node: Index) -> Number:
-    """What an unvisited move is worth: the net's value mixed with the visited moves' (app. D)."""
-    first, count = edges_of(tree, g, node)
-    total = 0
-    priors = np.float32(0.0)
-    weighted = np.float32(0.0)
-    for edge in range(first, first + count):
-        if tree.edges[g, edge].visits > 0:
-            prior = math.exp(tree.edges[g, edge].log_prior)
-            total += tree.edges[g, edge].visits
-            priors += prior
-            weighted += prior * edge_value(tree, g, edge)
-    value = tree.nodes[g, node].value
-    if total == 0:
-        return value
-    return (value + np.float32(total) * weighted / priors) / np.float32(1 + total)
-
-
-@compiled
-def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> None:
-    """Write log prior + weighted completed value of each edge into `tree.scores`."""
-    first, count = edges_of(tree, g, node)
-    most = 0
-    for edge in range(first, first + count):
-        most = max(most, tree.edges[g, edge].visits)
-    weight = np.float32(0.5) * settings.c_scale * (settings.c_visit + np.float32(most))
-    mixed = mixed_value(tree, g, node)
+    total, most = np.int64(0), np.int64(0)
+    priors, weighted = np.float32(0.0), np.float32(0.0)
     for i in range(count):
-        value = mixed
-        if tree.edges[g, first + i].visits > 0:
-            value = edge_value(tree, g, first + i)
-        tree.scores[g, i] = tree.edges[g, first + i].log_prior + weight * value
+        edge = tree.edges[g, first + i]
+        if edge.visits > 0:
+            value = edge_value(edge)
+            tree.scores[g, i] = value
+            total += edge.visits
+            most = max(most, np.int64(edge.visits))
+            priors += edge.prior
+            weighted += edge.prior * value
+    mixed = tree.nodes[g, node].value
+    if total > 0:
+        mixed = (mixed + np.float32(total) * weighted / priors) / np.float32(1 + total)
+    return total, most, mixed
+
+
+@compiled
+def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> tuple[Index, Number]:
+    """Write log prior + weighted completed value of each edge into `tree.scores`.
+
+    Returns the simulations through all of them, and the highest score.
+    """
+    total, most, mixed = survey(tree, g, node)
+    weight = np.float32(0.5) * settings.c_scale * (settings.c_visit + np.float32(most))
+    first, count = edges_of(tree, g, node)
+    highest = NEVER
+    for i in range(count):
+        edge = tree.edges[g, first + i]
+        value = tree.scores[g, i] if edge.visits > 0 else mixed
+        score = edge.log_prior + weight * value
+        tree.scores[g, i] = score
+        highest = max(highest, score)
+    return total, highest
+
+
+@compiled
+def exponentiate(tree: Tree, g: Index, count: Index, highest: Number) -> Number:
+    """Turn the first `count` scores into exponentials of what they lack; returns their sum."""
+    total = np.float32(0.0)
+    for i in range(count):
+        share = math.exp(tree.scores[g, i] - highest)
+        tree.scores[g, i] = share
+        total += share
+    return total
 
 
 @compiled
@@ -91,10 +101,7 @@ def softmax_scores(tree: Tree, g: Index, count: Index) -> None:
     highest = NEVER
     for i in range(count):
         highest = max(highest, tree.scores[g, i])
-    total = np.float32(0.0)
-    for i in range(count):
-        tree.scores[g, i] = math.exp(tree.scores[g, i] - highest)
-        total += tree.scores[g, i]
+    total = exponentiate(tree, g, count, highest)
     for i in range(count):
         tree.scores[g, i] /= total
 
@@ -102,9 +109,9 @@ def softmax_scores(tree: Tree, g: Index, count: Index) -> None:
 @compiled
 def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index) -> Index:
     """The root's edge by sequential halving."""
-    score_edges(tree, settings, g, ROOT)
+    total, _ = score_edges(tree, settings, g, ROOT)
     first, count = edges_of(tree, g, ROOT)
-    wanted = table[min(count, settings.considered), sum_visits(tree, g, ROOT)]
+    wanted = table[min(count, settings.considered), total]
     best, best_score = first, NEVER
     for i in range(count):
         score = tree.scores[g, i] + settings.gumbel_scale * tree.noise[g, i]
@@ -116,14 +123,15 @@ def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: Ind
 @compiled
 def select_inner(tree: Tree, settings: Settings, g: Index, node: Index) -> Index:
     """The edge whose visits lag most behind the improved policy; no proved loss."""
-    score_edges(tree, settings, g, node)
+    visits, highest = score_edges(tree, settings, g, node)
     first, count = edges_of(tree, g, node)
-    softmax_scores(tree, g, count)
-    share = np.float32(1.0) / np.float32(1 + sum_visits(tree, g, node))
+    scale = np.float32(1.0) / exponentiate(tree, g, count, highest)
+    share = np.float32(1.0) / np.float32(1 + visits)
     best, best_score = first, NEVER
     for i in range(count):
-        score = tree.scores[g, i] - np.float32(tree.edges[g, first + i].visits) * share
-        is_lost = settings.prove and edge_proof(tree, g, first + i) == LOSS
+        edge = tree.edges[g, first + i]
+        score = tree.scores[g, i] * scale - np.float32(edge.visits) * share
+        is_lost = settings.prove and edge.proof == LOSS
         if score > best_score and not is_lost:
             best, best_score = first + i, score
     return best

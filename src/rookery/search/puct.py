@@ -10,25 +10,27 @@ import numpy as np
 
 from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
-from rookery.search.gumbel import NEVER, sum_visits
+from rookery.search.gumbel import NEVER
 from rookery.search.settings import Settings
-from rookery.search.tree import Tree, edge_proof, edge_value, edges_of
+from rookery.search.tree import Tree, edge_value, edges_of
 
 
 @compiled
-def mean_value(tree: Tree, g: Index, node: Index, total: Index) -> Number:
-    """The mean over the net's value and all simulations through `node`."""
+def survey(tree: Tree, g: Index, node: Index) -> tuple[Index, Number]:
+    """Simulations through `node`, and the mean over the net's value and all of them."""
     first, count = edges_of(tree, g, node)
-    value = tree.nodes[g, node].value
-    for edge in range(first, first + count):
-        value += tree.edges[g, edge].value_sum
-    return value / np.float32(1 + total)
+    total, value = np.int64(0), tree.nodes[g, node].value
+    for index in range(first, first + count):
+        edge = tree.edges[g, index]
+        total += edge.visits
+        value += edge.value_sum
+    return total, value / np.float32(1 + total)
 
 
 @compiled
 def noisy_prior(tree: Tree, settings: Settings, g: Index, node: Index, i: Index) -> Number:
     """The prior of edge i of `node`, with noise mixed in at the root."""
-    prior = math.exp(tree.edges[g, tree.nodes[g, node].first_edge + i].log_prior)
+    prior = tree.edges[g, tree.nodes[g, node].first_edge + i].prior
     if node == 0:
         prior += settings.noise_fraction * (tree.noise[g, i] - prior)
     return prior
@@ -38,19 +40,18 @@ def noisy_prior(tree: Tree, settings: Settings, g: Index, node: Index, i: Index)
 def select_puct(tree: Tree, settings: Settings, g: Index, node: Index) -> Index:
     """The edge of the highest value plus bonus; no proved loss."""
     first, count = edges_of(tree, g, node)
-    total = sum_visits(tree, g, node)
-    unvisited = mean_value(tree, g, node, total) - settings.first_play_reduction
+    total, mean = survey(tree, g, node)
     growth = math.log((np.float32(total) + settings.c_base + np.float32(2.0)) / settings.c_base)
     bonus = (settings.c_init + growth) * math.sqrt(np.float32(total + 1))
     best, best_score = first, NEVER
     for i in range(count):
-        edge = first + i
-        value = edge_value(tree, g, edge) if tree.edges[g, edge].visits > 0 else unvisited
+        edge = tree.edges[g, first + i]
+        value = edge_value(edge) if edge.visits > 0 else mean - settings.first_play_reduction
         prior = noisy_prior(tree, settings, g, node, i)
-        score = value + bonus * prior / np.float32(1 + tree.edges[g, edge].visits)
-        is_lost = settings.prove and edge_proof(tree, g, edge) == LOSS
+        score = value + bonus * prior / np.float32(1 + edge.visits)
+        is_lost = settings.prove and edge.proof == LOSS
         if score > best_score and not is_lost:
-            best, best_score = edge, score
+            best, best_score = first + i, score
     return best
 
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from rookery.base import Index, Number, compiled, namespace, uniform
 from rookery.games import ONGOING, WIN
 from rookery.search import gumbel, puct
+from rookery.search.decide import decide
 from rookery.search.settings import PUCT, Settings
-from rookery.search.tree import UNVISITED, Tree, add_edges, add_node, edge_proof, edges_of, plant
+from rookery.search.tree import UNVISITED, Tree, add_edges, add_node, edges_of, plant
 
 Table = NDArray[np.int32]  # `gumbel.visit_table`
 Logits = NDArray[np.float32]  # [A] of one position
@@ -67,7 +68,7 @@ def prove(tree: Tree, g: Index, node: Index) -> Index:
     is_settled = True
     first, count = edges_of(tree, g, node)
     for edge in range(first, first + count):
-        proof = edge_proof(tree, g, edge)
+        proof = tree.edges[g, edge].proof
         if proof == WIN:
             return WIN
         if proof == ONGOING:
@@ -80,17 +81,17 @@ def prove(tree: Tree, g: Index, node: Index) -> Index:
 @compiled
 def back_up(tree: Tree, settings: Settings, g: Index, value: Number, draw: Number) -> None:
     """Add the leaf's value to every edge of the path, proving nodes on the way where it can."""
-    is_proved = tree.nodes[g, tree.searches[g].leaf].proof != ONGOING
+    proof: Index = np.int64(tree.nodes[g, tree.searches[g].leaf].proof)
     for i in range(tree.searches[g].path_length - 1, -1, -1):
-        edge, node = np.int64(tree.path[g, i].edge), np.int64(tree.path[g, i].node)
+        node, edge = np.int64(tree.path[g, i].node), tree.edges[g, tree.path[g, i].edge]
         value = -value
-        tree.edges[g, edge].visits += 1
-        tree.edges[g, edge].value_sum += value
-        tree.edges[g, edge].draw_sum += draw
-        if settings.prove and is_proved:
+        edge.visits += 1
+        edge.value_sum += value
+        edge.draw_sum += draw
+        if settings.prove and proof != ONGOING:
+            edge.proof = -proof
             proof = prove(tree, g, node)
-            is_proved = proof != ONGOING
-            if is_proved:
+            if proof != ONGOING:
                 tree.nodes[g, node].proof = proof
                 value, draw = np.float32(proof), np.float32(proof == 0)
     tree.searches[g].simulations_left -= 1
@@ -111,8 +112,10 @@ def write_priors(
         total += math.exp(logits[tree.legal[g, i]] - highest)
     normaliser = highest + math.log(total)
     for i in range(count):
-        tree.edges[g, first + i].action = tree.legal[g, i]
-        tree.edges[g, first + i].log_prior = logits[tree.legal[g, i]] - normaliser
+        edge = tree.edges[g, first + i]
+        edge.action = tree.legal[g, i]
+        edge.log_prior = logits[tree.legal[g, i]] - normaliser
+        edge.prior = math.exp(edge.log_prior)
 
 
 @compiled
@@ -126,7 +129,7 @@ def normalise_noise(tree: Tree, g: Index) -> None:
 
 
 def bind(rules: ModuleType) -> ModuleType:
-    """`begin`, `descend`, `write_planes` and `ascend` for the game of `rules`."""
+    """`begin`, `descend`, `write_planes`, `ascend` and `decide` for the game of `rules`."""
 
     @compiled
     def grow(tree, g):  # type: ignore[no-untyped-def]
@@ -159,9 +162,10 @@ def bind(rules: ModuleType) -> ModuleType:
     steps = namespace(f"{rules.__name__}.steps", {"grow": grow, "expand": expand})
 
     @compiled
-    def descend(tree, settings, table, g):  # type: ignore[no-untyped-def]
-        """Run simulations up to the first that needs the net; whether there is one."""
-        while tree.searches[g].simulations_left > 0:
+    def descend(tree, settings, table, limit, g):  # type: ignore[no-untyped-def]
+        """Run simulations, at most `limit`, up to one that needs the net; whether there is one."""
+        while tree.searches[g].simulations_left > 0 and limit > 0:
+            limit -= 1
             node = walk(tree, settings, table, g)
             if node == UNVISITED:
                 node = steps.grow(tree, g)
@@ -188,5 +192,6 @@ def bind(rules: ModuleType) -> ModuleType:
         "descend": descend,
         "write_planes": write_planes,
         "ascend": ascend,
+        "decide": decide,
     }
     return namespace(f"{rules.__name__}.simulate", functions)

@@ -17,6 +17,8 @@ from rookery.base import Index, Number, compiled
 from rookery.games import ONGOING, Game, States
 
 UNVISITED = -1
+EDGES_PER_NODE = 64
+"""Edges a node has room for on average, where positions may have more moves than that."""
 ROOT = np.int64(0)  # typed: a literal would have its callees compiled once more
 
 NODE = np.dtype(
@@ -33,6 +35,8 @@ EDGE = np.dtype(
         ("action", np.int32),
         ("child", np.int32),  # the node it leads to, or UNVISITED
         ("visits", np.int32),
+        ("proof", np.int32),  # ONGOING, or the proved result for the player who moves
+        ("prior", np.float32),
         ("log_prior", np.float32),
         ("value_sum", np.float32),  # for the player who moves
         ("draw_sum", np.float32),
@@ -75,24 +79,35 @@ class Tree(NamedTuple):
     streams: NDArray[np.uint64]
 
 
-def new_tree(game: Game, num_games: int, *, num_nodes: int, num_edges: int) -> Tree:
-    """Arrays for `num_games` searches; one more node than asked for is the scratch node."""
-    depth = min(game.max_plies, num_nodes) + 1
+Edge = Any  # one EDGE record
+Layout = tuple[tuple[Any, tuple[int, ...]], ...]
+"""The dtype and shape of each array of a `Tree`."""
 
-    def records(dtype: np.dtype[Any], *shape: int) -> NDArray[Any]:
-        return np.zeros((num_games, *shape), np.dtype((np.record, dtype)))
 
-    return Tree(
-        states=game.blank_states(num_games, num_nodes + 1),
-        nodes=records(NODE, num_nodes + 1),
-        edges=records(EDGE, num_edges),
-        searches=records(SEARCH),
-        path=records(STEP, depth),
-        noise=np.zeros((num_games, game.max_legal), np.float32),
-        scores=np.zeros((num_games, game.max_legal), np.float32),
-        legal=np.zeros((num_games, game.max_legal), np.int32),
-        streams=np.zeros(num_games, np.uint64),
+def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
+    """Arrays for `num_games` searches; one more node than can be needed is the scratch node."""
+    nodes, legal = max_simulations + 1, game.max_legal
+    return (
+        (game.state_dtype, (num_games, nodes + 1)),
+        (NODE, (num_games, nodes + 1)),
+        (EDGE, (num_games, nodes * min(legal, EDGES_PER_NODE))),
+        (SEARCH, (num_games,)),
+        (STEP, (num_games, min(game.max_plies, nodes) + 1)),
+        (np.float32, (num_games, legal)),
+        (np.float32, (num_games, legal)),
+        (np.int32, (num_games, legal)),
+        (np.uint64, (num_games,)),
     )
+
+
+def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
+    """Empty trees in the host's memory."""
+    arrays = layout(game, num_games, max_simulations)
+    return Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
+
+
+def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    return np.zeros(shape, np.dtype((np.record, dtype)) if dtype.names else dtype)
 
 
 @compiled
@@ -134,6 +149,7 @@ def add_edges(tree: Tree, g: Index, node: Index, count: Index) -> Index:
         edge = tree.edges[g, index]
         edge.child = UNVISITED
         edge.visits = 0
+        edge.proof = ONGOING
         edge.value_sum = 0.0
         edge.draw_sum = 0.0
     return first
@@ -147,27 +163,16 @@ def edges_of(tree: Tree, g: Index, node: Index) -> tuple[Index, Index]:
 
 
 @compiled
-def edge_proof(tree: Tree, g: Index, edge: Index) -> Index:
-    """The proved result of `edge` for the player who moves, or ONGOING."""
-    child = tree.edges[g, edge].child
-    if child == UNVISITED or tree.nodes[g, child].proof == ONGOING:
-        return ONGOING
-    return -tree.nodes[g, child].proof
-
-
-@compiled
-def edge_value(tree: Tree, g: Index, edge: Index) -> Number:
+def edge_value(edge: Edge) -> Number:
     """The value of a visited edge: proved, else the mean of its simulations."""
-    proof = edge_proof(tree, g, edge)
-    if proof != ONGOING:
-        return np.float32(proof)
-    return tree.edges[g, edge].value_sum / np.float32(tree.edges[g, edge].visits)
+    if edge.proof != ONGOING:
+        return np.float32(edge.proof)
+    return edge.value_sum / np.float32(edge.visits)
 
 
 @compiled
-def edge_draw(tree: Tree, g: Index, edge: Index) -> Number:
+def edge_draw(edge: Edge) -> Number:
     """The draw probability of a visited edge."""
-    proof = edge_proof(tree, g, edge)
-    if proof != ONGOING:
-        return np.float32(proof == 0)
-    return tree.edges[g, edge].draw_sum / np.float32(tree.edges[g, edge].visits)
+    if edge.proof != ONGOING:
+        return np.float32(edge.proof == 0)
+    return edge.draw_sum / np.float32(edge.visits)

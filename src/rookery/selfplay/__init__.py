@@ -1,6 +1,16 @@
 """Self-play: many games at once against oneself, as records to learn from."""
 
 from rookery.selfplay.config import SelfPlayConfig
-from rookery.selfplay.play import SelfPlay, SelfPlayReport
+from rookery.selfplay.device import DeviceSelfPlay
+from rookery.selfplay.harvest import Harvest
+from rookery.selfplay.play import SelfPlay
+from rookery.selfplay.report import SelfPlayReport, report_rows
 
-__all__ = ["SelfPlay", "SelfPlayConfig", "SelfPlayReport"]
+__all__ = [
+    "DeviceSelfPlay",
+    "Harvest",
+    "SelfPlay",
+    "SelfPlayConfig",
+    "SelfPlayReport",
+    "report_rows",
+]

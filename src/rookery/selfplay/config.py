@@ -55,8 +55,11 @@ class SelfPlayConfig:
 
     def simulations_at(self, progress: float) -> int:
         """Simulations a move when `progress` (0 to 1) of the run is done."""
-        passed = [count for start, count in self.schedule() if start <= progress]
-        return passed[-1] if passed else self.schedule()[0][1]
+        return self.schedule()[self.step_at(progress)][1]
+
+    def step_at(self, progress: float) -> int:
+        """The step of the schedule when `progress` of the run is done."""
+        return max(0, sum(start <= progress for start, _ in self.schedule()) - 1)
 
     def max_simulations(self) -> int:
         """The most that the schedule asks for."""

@@ -9,7 +9,7 @@ from rookery.games import Game, GameRecord, States
 
 
 class History(NamedTuple):
-    """G unfinished games of at most T plies and L legal moves.
+    """G unfinished games in T rows each, one row a position, of at most L legal moves.
 
     states: [G, T] positions searched.
     actions: [G, T] moves made.
@@ -17,6 +17,7 @@ class History(NamedTuple):
     num_legal: [G, T] legal moves.
     policy_actions: [G, T, L] those moves.
     policy: [G, T, L] their probabilities after the search.
+    firsts: [G] row of the game's first position; rows before it belong to games that have ended.
     lengths: [G] positions written down.
     first_plies: [G] random moves before the first of them.
     results: [G] ONGOING, or the result for the player to move in the first position.
@@ -29,31 +30,42 @@ class History(NamedTuple):
     num_legal: NDArray[np.int16]
     policy_actions: NDArray[np.int16]
     policy: NDArray[np.float32]
+    firsts: NDArray[np.int32]
     lengths: NDArray[np.int32]
     first_plies: NDArray[np.int32]
     results: NDArray[np.int8]
     streams: NDArray[np.uint64]
 
 
-def new_history(game: Game, num_games: int, streams: NDArray[np.uint64]) -> History:
-    """Room for `num_games` games."""
-    plies, legal = game.max_plies, game.max_legal
+Layout = tuple[tuple[Any, tuple[int, ...]], ...]
+"""The dtype and shape of each array of a `History`."""
 
-    def zeros(dtype: Any, *shape: int) -> NDArray[Any]:
-        return np.zeros((num_games, *shape), dtype)
 
-    return History(
-        states=game.blank_states(num_games, plies),
-        actions=zeros(np.int16, plies),
-        values=zeros(np.float32, plies, 2),
-        num_legal=zeros(np.int16, plies),
-        policy_actions=zeros(np.int16, plies, legal),
-        policy=zeros(np.float32, plies, legal),
-        lengths=zeros(np.int32),
-        first_plies=zeros(np.int32),
-        results=zeros(np.int8),
-        streams=streams,
+def layout(game: Game, num_games: int, num_rows: int) -> Layout:
+    """Arrays for `num_games` games in `num_rows` rows each."""
+    rows, legal = (num_games, num_rows), game.max_legal
+    return (
+        (game.state_dtype, rows),
+        (np.int16, rows),
+        (np.float32, (*rows, 2)),
+        (np.int16, rows),
+        (np.int16, (*rows, legal)),
+        (np.float32, (*rows, legal)),
+        (np.int32, (num_games,)),
+        (np.int32, (num_games,)),
+        (np.int32, (num_games,)),
+        (np.int8, (num_games,)),
+        (np.uint64, (num_games,)),
     )
+
+
+def new_history(game: Game, num_games: int, streams: NDArray[np.uint64]) -> History:
+    """Room for `num_games` games in the host's memory; each is taken away when it ends."""
+    (_, rows), *others = layout(game, num_games, game.max_plies)
+    columns: list[Any] = [np.zeros(shape, dtype) for dtype, shape in others]
+    history = History(game.blank_states(*rows), *columns)
+    history.streams[:] = streams
+    return history
 
 
 def to_record(history: History, g: int) -> GameRecord:

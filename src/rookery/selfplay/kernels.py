@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, compiled, namespace, parallel
 from rookery.games import LOSS, ONGOING
+from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.exploration import draw_move, draw_opening_plies
 from rookery.selfplay.history import History
 from rookery.selfplay.openings import bind as bind_openings
@@ -23,6 +24,17 @@ class Manner(NamedTuple):
     opening_share: float
     opening_plies: int
     resign: float
+
+
+def manner_of(config: SelfPlayConfig) -> Manner:
+    """The part of the settings that kernels need."""
+    return Manner(
+        temperature=config.temperature,
+        temperature_plies=config.temperature_plies,
+        opening_share=config.opening_share,
+        opening_plies=config.opening_plies,
+        resign=config.resign,
+    )
 
 
 class Moves(NamedTuple):
@@ -45,21 +57,22 @@ def _bind_steps(rules: ModuleType) -> ModuleType:
     @compiled
     def write(history, roots, moves, action, g):  # type: ignore[no-untyped-def]
         """Write down the position, its policy and the move."""
-        ply = history.lengths[g]
-        history.states[g, ply] = roots[g]
-        history.actions[g, ply] = action
-        history.values[g, ply, 0] = moves.values[g, 0]
-        history.values[g, ply, 1] = moves.values[g, 1]
-        count = rules.legal(roots[g], history.policy_actions[g, ply])
-        history.num_legal[g, ply] = count
+        row = history.firsts[g] + history.lengths[g]
+        history.states[g, row] = roots[g]
+        history.actions[g, row] = action
+        history.values[g, row, 0] = moves.values[g, 0]
+        history.values[g, row, 1] = moves.values[g, 1]
+        count = rules.legal(roots[g], history.policy_actions[g, row])
+        history.num_legal[g, row] = count
         for i in range(count):
-            history.policy[g, ply, i] = moves.policy[g, history.policy_actions[g, ply, i]]
-        history.lengths[g] = ply + 1
+            history.policy[g, row, i] = moves.policy[g, history.policy_actions[g, row, i]]
+        history.lengths[g] += 1
 
     return namespace(f"{rules.__name__}.ply", {"write": write})
 
 
-def _bind_one(rules: ModuleType) -> ModuleType:
+def bind_one(rules: ModuleType) -> ModuleType:
+    """`advance` and `restart` of one game."""
     steps, openings = _bind_steps(rules), bind_openings(rules)
 
     @compiled
@@ -80,7 +93,8 @@ def _bind_one(rules: ModuleType) -> ModuleType:
     @compiled
     def restart(history, roots, manner, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, with a random opening where the draw says so."""
-        scratch, legal = history.states[g], history.policy_actions[g, 0]
+        row = history.firsts[g]
+        scratch, legal = history.states[g, row:], history.policy_actions[g, row]
         plies = draw_opening_plies(manner.opening_share, manner.opening_plies, history.streams, g)
         while not openings.open_game(roots, plies, scratch, legal, history.streams, g):
             pass
@@ -94,7 +108,7 @@ def _bind_one(rules: ModuleType) -> ModuleType:
 @cache
 def bind(rules: ModuleType) -> ModuleType:
     """`advance` and `restart` over games, on CPU threads, for the game of `rules`."""
-    one = _bind_one(rules)
+    one = bind_one(rules)
 
     @parallel
     def advance(history, roots, moves, manner):  # type: ignore[no-untyped-def]

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,24 +12,8 @@ from rookery.games import ONGOING, Game, GameRecord
 from rookery.search import Evaluator, Search, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.history import new_history, to_record
-from rookery.selfplay.kernels import Manner, Moves, bind
-
-
-@dataclass(frozen=True)
-class SelfPlayReport:
-    """What a stretch of self-play did."""
-
-    games: int
-    positions: int
-    simulations: int
-    evaluations: int
-    seconds: float
-    mean_length: float
-    first_wins: float
-    """Share of finished games won by the player who moved first."""
-    draws: float
-    duplicate_games: float
-    """Share of finished games that equal another one of the stretch, move for move."""
+from rookery.selfplay.kernels import Moves, bind, manner_of
+from rookery.selfplay.report import SelfPlayReport
 
 
 class SelfPlay:
@@ -55,13 +38,7 @@ class SelfPlay:
             explore=True,
             seed=seed,
         )
-        self._manner = Manner(
-            temperature=config.temperature,
-            temperature_plies=config.temperature_plies,
-            opening_share=config.opening_share,
-            opening_plies=config.opening_plies,
-            resign=config.resign,
-        )
+        self._manner = manner_of(config)
         self._history = new_history(game, config.games, seeds(config.games, seed, "selfplay"))
         self._roots = game.blank_states(config.games)
         self._kernels = bind(game.rules)

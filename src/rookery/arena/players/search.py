@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 from rookery.arena.lockstep import highest, legal_mask, planes
 from rookery.base import ConfigError
 from rookery.games import Game, States
-from rookery.search import Evaluator, Search, SearchConfig
+from rookery.search import AnySearch, DeviceEvaluator, Evaluator, SearchConfig, new_search
 
 LARGEST_BATCH = 512
+LARGEST_BATCH_ON_GPU = 4096
 """Games searched at once; more wait their turn, so that the trees fit in memory."""
 
 
@@ -33,14 +34,16 @@ class SearchPlayer:
         self._config = config
         self._simulations = simulations
         self._seed = seed
-        self._search: Search | None = None
+        is_on_gpu = isinstance(evaluator, DeviceEvaluator)
+        self._largest = LARGEST_BATCH_ON_GPU if is_on_gpu else LARGEST_BATCH
+        self._search: AnySearch | None = None
         self._capacity = 0
 
     def choose(self, states: States) -> NDArray[np.int32]:
         """[B] the action found best for each state."""
         decide = self._search_moves if self._simulations else self._bare_moves
-        starts = range(0, len(states), LARGEST_BATCH)
-        chunks = [decide(states[start : start + LARGEST_BATCH]) for start in starts]
+        starts = range(0, len(states), self._largest)
+        chunks = [decide(states[start : start + self._largest]) for start in starts]
         return np.concatenate([np.zeros(0, np.int32), *chunks])
 
     def _search_moves(self, states: States) -> NDArray[np.int32]:
@@ -52,11 +55,11 @@ class SearchPlayer:
         logits, _ = self._evaluator(planes(self._game, states))
         return highest(logits, legal_mask(self._game, states))
 
-    def _search_for(self, count: int) -> Search:
+    def _search_for(self, count: int) -> AnySearch:
         """The trees, made anew whenever more games come than ever before."""
         if self._search is None or count > self._capacity:
             self._capacity = count
-            self._search = Search(
+            self._search = new_search(
                 self._game,
                 self._evaluator,
                 config=self._config,

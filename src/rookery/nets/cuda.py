@@ -1,0 +1,195 @@
+"""The fast forward on a GPU: planes in the device's memory in, logits and probabilities out.
+
+The tower runs in half the bits, channels last, batch norm folded, by cudnn's fused calls
+(convolution, bias, short cut and relu in one), about twice as fast as torch's modules. The
+heads' last layers run in float32, as on the CPU. New weights are copied into the tensors in
+use, so that a captured graph goes on with them.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from rookery.base import UnknownName
+from rookery.nets.build import PlanesShape
+from rookery.nets.inference import TOLERANCE, Choice, in_precision, random_boards
+from rookery.nets.resnet import ResNet, fold, without_zero_layers
+
+METHODS = {
+    "fused-float16": torch.float16,
+    "fused-bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+}
+"""Tried in this order: the first that works and agrees with float32 is taken."""
+TRIAL_ROWS = 64
+SMALLEST_BATCH = 32
+ALIGNED = 8
+"""Tensor cores want channels in eights; more are added, with weights of zero."""
+
+
+class CudaEvaluator:
+    """A net on a GPU, ready to be asked; its weights can be replaced in place."""
+
+    @torch.inference_mode()
+    def __init__(
+        self,
+        net: nn.Module,
+        planes_shape: PlanesShape,
+        *,
+        device: torch.device,
+        method: str = "auto",
+    ) -> None:
+        if method not in ("auto", *METHODS):
+            raise UnknownName("inference method", method, ("auto", *METHODS))
+        torch.backends.cudnn.benchmark = True
+        self.planes_shape = planes_shape
+        self.device = device
+        folded = fold(net).to(device)
+        self.choice = _choose(folded, planes_shape) if method == "auto" else Choice(method)
+        self._plan = _plan(self.method, folded)
+
+    @property
+    def method(self) -> str:
+        """The method in use."""
+        return self.choice.method
+
+    @torch.inference_mode()
+    def load(self, net: nn.Module) -> None:
+        """Take the weights of `net`, a net of the same shape."""
+        self._plan.load(fold(net))
+
+    @torch.inference_mode()
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [B, A] and win, draw, loss probabilities [B, 3] of planes [B, P, H, W]."""
+        logits, wdl = self._plan(planes)
+        return logits, wdl.softmax(1)
+
+    def __call__(
+        self, planes: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The same for arrays of the host; sizes are rounded up, so that cudnn tunes for few."""
+        count = len(planes)
+        rows = torch.zeros(_rounded(count), *self.planes_shape)
+        rows[:count] = torch.from_numpy(planes)
+        logits, wdl = self.forward(rows.to(self.device))
+        return logits[:count].cpu().numpy(), wdl[:count].cpu().numpy()
+
+
+class _Plain:
+    """The folded net's own modules."""
+
+    def __init__(self, folded: nn.Module, dtype: torch.dtype) -> None:
+        self._net, self._dtype = in_precision(folded, dtype), dtype
+
+    def load(self, folded: nn.Module) -> None:
+        self._net.load_state_dict(folded.state_dict())
+
+    def __call__(self, planes: Tensor) -> Any:
+        return self._net(planes.to(self._dtype, memory_format=torch.channels_last))
+
+
+class _Fused:
+    """The same net by cudnn's fused calls."""
+
+    def __init__(self, folded: ResNet, dtype: torch.dtype) -> None:
+        self._dtype = dtype
+        self._heads = folded
+        self._convs = [_aligned(conv.weight, dtype) for conv in _tower(folded)]
+        self._biases = [conv.bias.to(dtype) for conv in _tower(folded)]
+        self._mixer, self._mixer_bias = (part.to(dtype) for part in _head_mixer(folded))
+
+    def load(self, folded: ResNet) -> None:
+        self._heads.load_state_dict(folded.state_dict())
+        for conv, weight, bias in zip(_tower(folded), self._convs, self._biases, strict=True):
+            weight[:, : conv.weight.shape[1]].copy_(conv.weight)
+            bias.copy_(conv.bias)
+        for own, new in zip((self._mixer, self._mixer_bias), _head_mixer(folded), strict=True):
+            own.copy_(new)
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        x = self._conv(0, _aligned(planes, self._dtype))
+        for first in range(1, len(self._convs), 2):
+            x = self._conv(first + 1, self._conv(first, x), short_cut=x)
+        return self._answer(x)
+
+    def _conv(self, index: int, x: Tensor, short_cut: Tensor | None = None) -> Tensor:
+        weight, bias, one = self._convs[index], self._biases[index], [1, 1]
+        if short_cut is None:
+            return torch.cudnn_convolution_relu(x, weight, bias, one, one, one, 1)
+        return torch.cudnn_convolution_add_relu(x, weight, short_cut, 1.0, bias, one, one, one, 1)
+
+    def _answer(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Both heads' 1x1 convolutions in one multiplication, then their layers in float32."""
+        policy, value = self._heads.policy, self._heads.value
+        rows = x.permute(0, 2, 3, 1).reshape(-1, x.shape[1])
+        mixed = functional.relu(torch.addmm(self._mixer_bias, rows, self._mixer).float())
+        mixed = mixed.view(len(x), -1, mixed.shape[1]).transpose(1, 2)
+        split = policy.conv.out_channels
+        seen = mixed[:, split : split + value.conv.out_channels].flatten(1)
+        return policy.last(mixed[:, :split].flatten(1)), value.last(
+            functional.relu(value.hidden(seen))
+        )
+
+
+def _tower(folded: ResNet) -> list[Any]:
+    """The tower's convolutions in their order."""
+    return [folded.stem, *(conv for block in folded.blocks for conv in (block.first, block.second))]
+
+
+def _head_mixer(folded: ResNet) -> tuple[Tensor, Tensor]:
+    """The 1x1 convolutions of both heads as one matrix [width, channels] and its bias."""
+    convs = (folded.policy.conv, folded.value.conv)
+    weight = torch.cat([conv.weight.flatten(1) for conv in convs])
+    bias = torch.cat([conv.bias for conv in convs if conv.bias is not None])
+    extra = -len(weight) % ALIGNED
+    return functional.pad(weight, (0, 0, 0, extra)).t().contiguous(), functional.pad(
+        bias, (0, extra)
+    )
+
+
+def _aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """`x` [N, C, H, W] with channels added up to a multiple of eight, channels last."""
+    extra = -x.shape[1] % ALIGNED
+    return functional.pad(x.to(dtype), (0, 0, 0, 0, 0, extra)).contiguous(
+        memory_format=torch.channels_last
+    )
+
+
+def _plan(method: str, folded: nn.Module) -> Any:
+    if method.startswith("fused-"):
+        assert isinstance(folded, ResNet)
+        return _Fused(folded, METHODS[method])
+    return _Plain(folded, METHODS[method])
+
+
+def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
+    """The first method that runs and agrees with float32."""
+    net, dropped = without_zero_layers(folded), {}
+    device = next(net.parameters()).device
+    boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
+    expected = _plan("float32", net)(boards)
+    for method in METHODS:
+        try:
+            found = _plan(method, net)(boards)
+        except (RuntimeError, AttributeError, AssertionError) as error:
+            dropped[method] = f"failed: {str(error).partition(chr(10))[0]}"
+            continue
+        difference = max(
+            (mine.softmax(1) - theirs.softmax(1)).abs().max().item()
+            for mine, theirs in zip(found, expected, strict=True)
+        )
+        if difference <= TOLERANCE:
+            return Choice(method, dropped=dropped)
+        dropped[method] = f"differs from float32 by {difference:.3g}"
+    raise AssertionError("float32 agrees with itself")
+
+
+def _rounded(count: int) -> int:
+    """The next power of two."""
+    return max(SMALLEST_BATCH, 1 << (count - 1).bit_length())

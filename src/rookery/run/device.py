@@ -1,0 +1,169 @@
+"""The ring on a GPU: the host enqueues an iteration and settles the one before meanwhile.
+
+Self-play, the window, learning and the net's weights stay on the device, in one stream. The host
+fetches the games that have ended, for the shards and the statistics, one iteration late, so that
+the device never waits for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rookery.learning import DeviceLearner, LearnReport
+from rookery.nets import CudaEvaluator
+from rookery.replay import DeviceWindow, WindowStatistics, to_samples, write_shard
+from rookery.run.checkpoint import Checkpoint, Position
+from rookery.run.ring import Ring
+from rookery.runtime import Stopwatch, Usage, use_device
+from rookery.selfplay import DeviceSelfPlay, Harvest, SelfPlayReport, report_rows
+
+STATISTICS_SECONDS = 10.0
+"""Between two looks at the whole window, for which the host must wait."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An iteration that was enqueued."""
+
+    iteration: int
+    harvest: Harvest
+    simulations: int
+    watch: Stopwatch
+    report: Callable[[], LearnReport] | None
+
+
+class DeviceRing(Ring):
+    """The parts of a run on a GPU, none waiting for the host."""
+
+    learner: DeviceLearner
+    evaluator: CudaEvaluator
+    selfplay: DeviceSelfPlay
+    window: DeviceWindow
+    _pending: Pending | None
+    _due: int
+    """Updates that are due for rows of settled iterations."""
+    _evaluations: int
+    _statistics: tuple[float, WindowStatistics] | None
+
+    def turn(self) -> None:
+        """Enqueue one iteration, settle the one before."""
+        progress = self.progress()
+        self._show("self-play", simulations=self.config.selfplay.simulations_at(progress))
+        pending = self._enqueue(progress)
+        self.iteration += 1
+        previous, self._pending = self._pending, pending
+        self._settle(previous)
+        run = self.config.run
+        if run.strength_every and self.iteration % run.strength_every == 0:
+            self._measure()
+        if self.iteration % run.checkpoint_every == 0:
+            self._save()
+
+    def finish(self) -> None:
+        """The last words of a run that has reached its end."""
+        self._drain()
+        super().finish()
+
+    def stop(self) -> None:
+        """Keep what was reached so far."""
+        self.watch = lambda moment: None
+        self._save()
+
+    def _enqueue(self, progress: float) -> Pending:
+        watch = Stopwatch(self.device)
+        simulations = self.selfplay.play(self.config.run.moves, progress=progress)
+        harvest = self.selfplay.collect()
+        watch.stop()
+        self.window.append(harvest.rows, harvest.used[1:], iteration=self.iteration)
+        due, self._due = self._due, 0
+        report = self.learner.enqueue(due, progress=progress) if due else None
+        if report:
+            self.evaluator.load(self.learner.play_net)
+        return Pending(self.iteration, harvest, simulations, watch, report)
+
+    def _settle(self, pending: Pending | None) -> None:
+        """Fetch what an iteration has brought: a shard, updates that are due, a line of stats."""
+        if pending is None:
+            return
+        rows, evaluations = pending.harvest.fetch()
+        samples = to_samples(rows, pending.iteration)
+        if len(samples):
+            number = self.window.books.enter(len(samples))
+            write_shard(self._shard(number), samples, game=self.game)
+            self._due += self.learner.owe(len(samples))
+        played = report_rows(
+            rows,
+            simulations=pending.simulations,
+            evaluations=evaluations - self._evaluations,
+            seconds=pending.watch.seconds(),
+        )
+        self._evaluations = evaluations
+        learned = pending.report() if pending.report else None
+        self._append_stats(pending, played, learned)
+        news = {"games": self.moment.games + played.games, "rows_made": self.window.rows_made}
+        self._show("self-play", played=played, learned=learned or self.moment.learned, **news)
+
+    def _append_stats(
+        self, pending: Pending, played: SelfPlayReport, learned: LearnReport | None
+    ) -> None:
+        self.stats.append(
+            "iteration",
+            pending.iteration + 1,
+            seconds=self.seconds(),
+            progress=self.progress(),
+            selfplay=played,
+            learning=learned,
+            window=self._window_statistics(pending.iteration),
+            device=self._usage.read(),
+        )
+
+    def _window_statistics(self, iteration: int) -> WindowStatistics:
+        if self._statistics is None or self.seconds() > self._statistics[0] + STATISTICS_SECONDS:
+            self._statistics = (self.seconds(), self.window.statistics(iteration))
+        books = self.window.books
+        return replace(self._statistics[1], rows=books.rows, rows_made=books.rows_made)
+
+    def _drain(self) -> None:
+        pending, self._pending = self._pending, None
+        self._settle(pending)
+
+    def _save(self) -> None:
+        self._drain()
+        self.boundary = self._checkpoint()
+        super()._save()
+
+    def _checkpoint(self) -> Checkpoint:
+        self.learner.rows_owed += self._due * self.config.learning.batch_size
+        checkpoint = super()._checkpoint()
+        self._due = self.learner.owe(0)
+        return checkpoint
+
+    def _build(self, position: Position | None) -> None:
+        config, game = self.config, self.game
+        use_device(self.device)
+        self._pending = None
+        self._due = 0
+        self._evaluations = 0
+        self._statistics = None
+        self._usage = Usage(self.device)
+        learning, inference = self._as_before(position)
+        self.window = DeviceWindow(game, config.replay, self.device)
+        self.learner = DeviceLearner(
+            game, self._new_net(), config=learning, seed=config.run.seed, window=self.window
+        )
+        self.evaluator = CudaEvaluator(
+            self.learner.play_net, game.planes_shape, device=self.device, method=inference
+        )
+        self.selfplay = DeviceSelfPlay(
+            game,
+            self.evaluator,
+            config=config.selfplay,
+            search=config.search,
+            moves=config.run.moves,
+            seed=config.run.seed,
+        )
+
+    def _restore(self, found: Checkpoint) -> None:
+        self.learner.restore(found.learner)
+        self.selfplay.restore(found.selfplay)
+        self.evaluator.load(self.learner.play_net)
+        self.window.refill(self._read_shards(found.position), found.position.rows_made)

@@ -1,0 +1,32 @@
+"""What a run shows while it goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rookery.arena import Strength
+from rookery.learning import LearnReport
+from rookery.selfplay import SelfPlayReport
+
+
+class Stopped(Exception):
+    """Raised by a watcher to end the run; what was reached is kept."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a watcher sees, several times a second."""
+
+    phase: str
+    """self-play, learning, strength or checkpoint."""
+    iteration: int
+    progress: float
+    seconds: float
+    simulations: int = 0
+    games: int = 0
+    rows_made: int = 0
+    played: SelfPlayReport | None = None
+    learned: LearnReport | None = None
+    strength: Strength | None = None
+
+
+Watcher = Callable[[Moment], None]

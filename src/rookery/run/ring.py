@@ -1,0 +1,164 @@
+"""The ring: self-play, replay, learning, weights, and round again; what every kind shares."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from rookery.arena import SearchPlayer, ruler_for
+from rookery.learning import Learner, LearningConfig
+from rookery.nets import CudaEvaluator, Evaluator, build_net
+from rookery.replay import DeviceWindow, Samples, Window, read_shard, shard_path
+from rookery.run.checkpoint import Checkpoint, Position, copied
+from rookery.run.folder import RunFolder
+from rookery.run.moment import Moment, Watcher
+from rookery.run.stats import Stats
+from rookery.runtime import find_device
+from rookery.selfplay import DeviceSelfPlay, SelfPlay
+
+
+class Ring(ABC):
+    """The parts of a run and where it stands."""
+
+    learner: Learner
+    evaluator: Evaluator | CudaEvaluator
+    selfplay: SelfPlay | DeviceSelfPlay
+    window: Window | DeviceWindow
+
+    def __init__(self, folder: RunFolder, watch: Watcher) -> None:
+        self.folder, self.watch = folder, watch
+        self.config, self.game = folder.config, folder.game
+        self.stats = Stats(folder.path)
+        self.begun = time.perf_counter()
+        self.device = find_device(self.config.run.devices)
+        self._judge: SearchPlayer | None = None
+        found = Checkpoint.load(folder.path)
+        self.seconds_before = found.position.seconds if found else 0.0
+        self.iteration = found.position.iteration if found else 0
+        self._build(found.position if found else None)
+        self.stats.forget_after(self.iteration)
+        if found:
+            self._restore(found)
+        self.moment = Moment("self-play", self.iteration, self.progress(), self.seconds())
+        self.boundary = self._checkpoint()
+        self.stats.append(
+            "resumed" if found else "started",
+            self.iteration,
+            device=str(self.device),
+            inference=self.evaluator.choice,
+            precision=self.learner.precision,
+            threads=torch.get_num_threads(),
+        )
+
+    def seconds(self) -> float:
+        """Time this run has taken so far, earlier stretches included."""
+        return self.seconds_before + time.perf_counter() - self.begun
+
+    def progress(self) -> float:
+        """How much of the run is done, from 0 to 1."""
+        return self.config.run.progress(self.seconds(), self.iteration)
+
+    @abstractmethod
+    def turn(self) -> None:
+        """One iteration: play, remember, learn, hand over the weights."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Keep what was reached."""
+
+    def finish(self) -> None:
+        """The last words of a run that has reached its end."""
+        self._save()
+        every = self.config.run.strength_every
+        if every and self.iteration % every != 0:
+            self._measure()
+        self.stats.append("finished", self.iteration, seconds=self.seconds())
+
+    def _measure(self) -> None:
+        self._show("strength")
+        simulations = self.config.run.strength_simulations
+        if self._judge is None:
+            self._judge = SearchPlayer(
+                self.game,
+                self.evaluator,
+                config=self.config.search,
+                simulations=simulations,
+                seed=self.config.run.seed,
+                name="run",
+            )
+        strength = ruler_for(self.game).measure(self._judge)
+        self._show("strength", strength=strength)
+        self.stats.append(
+            "strength",
+            self.iteration,
+            seconds=self.seconds(),
+            simulations=simulations,
+            strength=strength,
+        )
+
+    def _show(self, phase: str, **news: object) -> None:
+        self.moment = replace(
+            self.moment,
+            phase=phase,
+            iteration=self.iteration,
+            progress=self.progress(),
+            seconds=self.seconds(),
+            **news,  # type: ignore[arg-type]
+        )
+        self.watch(self.moment)
+
+    def _save(self) -> None:
+        """Write checkpoint and weights, then delete the shards no longer needed."""
+        self._show("checkpoint")
+        self.folder.save_weights(
+            self.learner.play_net, iteration=self.iteration, step=self.learner.updates
+        )
+        self.boundary.save(self.folder.path)
+        needed = {self._shard(number) for number in self.window.shard_numbers}
+        for path in (self.folder.path / "replay").glob("*.shard"):
+            if path not in needed:
+                path.unlink()
+
+    def _checkpoint(self) -> Checkpoint:
+        position = Position(
+            iteration=self.iteration,
+            seconds=self.seconds(),
+            rows_made=self.window.rows_made,
+            shards=self.window.shard_numbers,
+            inference=self.evaluator.method,
+            precision=self.learner.precision,
+        )
+        return Checkpoint(position, copied(self.learner.state()), copied(self.selfplay.state()))
+
+    def _shard(self, number: int) -> Path:
+        return shard_path(self.folder.path / "replay", number)
+
+    @abstractmethod
+    def _build(self, position: Position | None) -> None:
+        """Make the parts; a run that resumes stood at `position`."""
+
+    @abstractmethod
+    def _restore(self, found: Checkpoint) -> None:
+        """Fill the parts with what a checkpoint kept."""
+
+    def _new_net(self) -> nn.Module:
+        torch.manual_seed(self.config.run.seed)
+        net = build_net(self.config.net, self.game.planes_shape, self.game.num_actions)
+        return net.to(self.device)
+
+    def _as_before(self, position: Position | None) -> tuple[LearningConfig, str]:
+        """How to learn and to evaluate; what was measured once is not measured again."""
+        learning, inference = self.config.learning, self.config.run.inference
+        if position and learning.precision == "auto":
+            learning = replace(learning, precision=position.precision)
+        if position and inference == "auto":
+            inference = position.inference
+        return learning, inference
+
+    def _read_shards(self, position: Position) -> Iterator[tuple[int, Samples]]:
+        for number in position.shards:
+            yield number, read_shard(self._shard(number), game=self.game)

@@ -1,0 +1,35 @@
+"""Where work runs: devices, their memory, launches and graphs. Knows no game and no net."""
+
+from rookery.runtime.devices import best_device, find_device, is_out_of_memory, use_device
+from rookery.runtime.gpu import (
+    Graph,
+    Stopwatch,
+    as_tensor,
+    copy_in,
+    cuda,
+    kernel,
+    launch,
+    to_host,
+    view,
+    zeros,
+)
+from rookery.runtime.usage import Usage, UsageReport
+
+__all__ = [
+    "Graph",
+    "Stopwatch",
+    "Usage",
+    "UsageReport",
+    "as_tensor",
+    "best_device",
+    "copy_in",
+    "cuda",
+    "find_device",
+    "is_out_of_memory",
+    "kernel",
+    "launch",
+    "to_host",
+    "use_device",
+    "view",
+    "zeros",
+]

@@ -1,0 +1,54 @@
+"""Devices by name: `cpu`, `cuda:0`, `auto`."""
+
+import importlib.util
+import re
+
+import torch
+
+from rookery.base import DeviceMissing, UnknownName
+
+
+def find_device(name: str) -> torch.device:
+    """The device that `name` asks for; `auto` is the first GPU where there is one that works."""
+    if name == "auto":
+        return best_device()
+    if name == "cpu":
+        return torch.device("cpu")
+    parts = re.fullmatch(r"cuda(?::(\d+))?", name)
+    if parts is None:
+        raise UnknownName("device", name, ("auto", "cpu", "cuda:0"))
+    if lacks := _lacks():
+        raise DeviceMissing(f"{name} cannot be used: {lacks}; say --devices cpu, or leave it out")
+    index = int(parts[1] or 0)
+    if index >= torch.cuda.device_count():
+        raise DeviceMissing(
+            f"{name} is not there: this machine has {torch.cuda.device_count()} GPUs, "
+            "counted from cuda:0"
+        )
+    return torch.device("cuda", index)
+
+
+def best_device() -> torch.device:
+    """The first GPU if all that it needs is installed, else the CPU."""
+    return torch.device("cpu") if _lacks() else torch.device("cuda", 0)
+
+
+def use_device(device: torch.device) -> None:
+    """Make `device` the one that kernels run on, in a stream of its own."""
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        torch.cuda.set_stream(torch.cuda.Stream(device))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether `error` says that the GPU's memory is used up."""
+    return isinstance(error, torch.cuda.OutOfMemoryError)
+
+
+def _lacks() -> str:
+    """What a GPU lacks here to be used, or an empty text."""
+    if not torch.cuda.is_available():
+        return "there is no NVIDIA GPU that torch sees"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "its kernels need numba-cuda (pip install 'rookery[cuda]')"
+    return ""

@@ -1,0 +1,55 @@
+"""How busy a GPU is, as its driver says."""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+SECONDS_BETWEEN_LOOKS = 0.1
+
+
+@dataclass(frozen=True)
+class UsageReport:
+    """A stretch of time on a GPU."""
+
+    busy: float
+    """Share of the time in which a kernel ran."""
+    memory_mb: int
+    """Memory in use at its end, by everybody."""
+
+
+class Usage:
+    """Looks at a GPU several times a second, where nvidia-ml-py is installed."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._looks: list[tuple[int, int]] = []
+        self._guard = threading.Lock()
+        try:
+            import pynvml
+
+            pynvml.nvmlInit()
+            index = device.index or 0
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        except Exception:  # no package, no driver, no right to ask: nothing to report
+            return
+        threading.Thread(target=self._watch, args=(pynvml, handle), daemon=True).start()
+
+    def read(self) -> UsageReport | None:
+        """What was seen since the last call; None where nothing could be seen."""
+        with self._guard:
+            looks, self._looks = self._looks, []
+        if not looks:
+            return None
+        return UsageReport(
+            busy=sum(busy for busy, _ in looks) / len(looks) / 100,
+            memory_mb=looks[-1][1] // 2**20,
+        )
+
+    def _watch(self, pynvml: Any, handle: Any) -> None:
+        pause = threading.Event()
+        while not pause.wait(SECONDS_BETWEEN_LOOKS):
+            busy = pynvml.nvmlDeviceGetUtilizationRates(handle).gpu
+            used = pynvml.nvmlDeviceGetMemoryInfo(handle).used
+            with self._guard:
+                self._looks.append((busy, used))

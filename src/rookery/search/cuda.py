@@ -1,0 +1,189 @@
+"""The search's scalar functions for all games at once, on a GPU: a thread a game.
+
+Trees, positions and planes stay in the device's memory. A wave (every tree descends to a leaf,
+one call of the net, every tree ascends) is one captured graph; the host only replays it.
+"""
+
+from functools import cache
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from rookery.base import seeds
+from rookery.games import Game, States
+from rookery.runtime import Graph, copy_in, cuda, kernel, launch, to_host, view, zeros
+from rookery.search import simulate
+from rookery.search.decisions import Decisions
+from rookery.search.evaluators import DeviceEvaluator
+from rookery.search.gumbel import visit_table
+from rookery.search.settings import SearchConfig, Settings
+from rookery.search.tree import Tree, layout
+
+FREE_SIMULATIONS = np.int64(6)
+"""Simulations of a game in one wave: one that needs the net, after a few that do not.
+
+A wave takes as long as its slowest game, so that none may run on for ever.
+"""
+
+
+@cache
+def bind(rules: ModuleType) -> SimpleNamespace:
+    """`begin`, `descend`, `gather`, `ascend` and `decide` as kernels, for the game of `rules`."""
+    one = simulate.bind(rules)
+
+    @kernel
+    def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
+        g = cuda.grid(1)
+        if g < num_games:
+            one.begin(tree, settings, np.int64(simulations), np.int64(g))
+        elif g < tree.searches.shape[0]:
+            tree.searches[g].simulations_left = 0
+
+    @kernel
+    def descend(tree, settings, table, needs_net):  # type: ignore[no-untyped-def]
+        g = cuda.grid(1)
+        if g < needs_net.shape[0]:
+            needs_net[g] = one.descend(tree, settings, table, FREE_SIMULATIONS, np.int64(g))
+
+    @kernel
+    def gather(tree, planes):  # type: ignore[no-untyped-def]
+        g = cuda.grid(1)
+        if g < planes.shape[0]:
+            one.write_planes(tree, np.int64(g), planes[g])
+
+    @kernel
+    def ascend(tree, settings, needs_net, logits, wdl, evaluations):  # type: ignore[no-untyped-def]
+        g = cuda.grid(1)
+        if g < needs_net.shape[0] and needs_net[g]:
+            one.ascend(tree, settings, np.int64(g), logits[g], wdl[g])
+            evaluations[g] += 1
+
+    @kernel
+    def decide_all(  # type: ignore[no-untyped-def]
+        tree, settings, num_games, actions, policy, visits, values
+    ):
+        g = cuda.grid(1)
+        if g < num_games:
+            one.decide(tree, settings, np.int64(g), actions, policy, visits, values)
+
+    return SimpleNamespace(
+        begin=begin, descend=descend, gather=gather, ascend=ascend, decide=decide_all
+    )
+
+
+class DeviceTrees:
+    """G trees on a device, and the steps of a wave over them."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: DeviceEvaluator,
+        *,
+        settings: Settings,
+        num_games: int,
+        max_simulations: int,
+        seed: int,
+    ) -> None:
+        self.num_games = num_games
+        self.settings = settings
+        self.device = device = evaluator.device
+        self._evaluator = evaluator
+        arrays = layout(game, num_games, max_simulations)
+        self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
+        copy_in(self.tree.streams, seeds(num_games, seed, "search"))
+        self.kernels = bind(game.rules)
+        self._planes = torch.zeros((num_games, *game.planes_shape), device=device)
+        self.needs_net = zeros(device, np.bool_, num_games)
+        self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
+        """[G] leaves that the net was asked about so far."""
+        self.answers = (
+            zeros(device, np.int32, num_games),
+            zeros(device, np.float32, num_games, game.num_actions),
+            zeros(device, np.int32, num_games, game.num_actions),
+            zeros(device, np.float32, num_games, 2),
+        )
+
+    def evaluate(self) -> None:
+        """Ask the net about the leaves that `descend` has found, and carry its answers up."""
+        count, kernels = self.num_games, self.kernels
+        launch(kernels.gather, count, self.tree, view(self._planes))
+        logits, wdl = self._evaluator.forward(self._planes)
+        answers = (view(logits), view(wdl), view(self.evaluations))
+        launch(kernels.ascend, count, self.tree, self.settings, self.needs_net, *answers)
+
+
+class CudaSearch:
+    """What `Search` is on the CPU: G roots in, G decisions out."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: DeviceEvaluator,
+        *,
+        config: SearchConfig,
+        num_games: int,
+        max_simulations: int,
+        explore: bool,
+        seed: int,
+    ) -> None:
+        self.config = config
+        self.max_simulations = max_simulations
+        self.roots: States = game.blank_states(num_games)
+        self._trees = DeviceTrees(
+            game,
+            evaluator,
+            settings=config.settings(explore=explore),
+            num_games=num_games,
+            max_simulations=max_simulations,
+            seed=seed,
+        )
+        device = evaluator.device
+        self._roots = zeros(device, self.roots.dtype, num_games)
+        self._table = zeros(device, np.int32, config.considered + 1, max_simulations)
+        self._plant = _plant()
+        self._wave = Graph(self._grow, device)
+
+    @property
+    def evaluations(self) -> int:
+        """Leaves that the net was asked about so far."""
+        return int(self._trees.evaluations.sum())
+
+    def run(self, simulations: int, num_games: int | None = None) -> Decisions:
+        """Search the first `num_games` roots (all by default), `simulations` each."""
+        assert simulations <= self.max_simulations
+        count = num_games or len(self.roots)
+        self._begin(simulations, count)
+        for _ in range(simulations + 1):
+            self._wave()
+        trees = self._trees
+        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *trees.answers)
+        return Decisions(*(to_host(answer)[:count] for answer in trees.answers))
+
+    def _grow(self) -> None:
+        """One wave: a simulation of every tree that owes one, and all that need no net first."""
+        trees = self._trees
+        arguments = (trees.tree, trees.settings, self._table, trees.needs_net)
+        launch(trees.kernels.descend, trees.num_games, *arguments)
+        trees.evaluate()
+
+    def _begin(self, simulations: int, count: int) -> None:
+        trees, table = self._trees, np.zeros(self._table.shape, np.int32)
+        table[:, :simulations] = visit_table(self.config.considered, simulations)
+        copy_in(self._table, table)
+        copy_in(self._roots, self.roots)
+        launch(self._plant, count, trees.tree, self._roots)
+        everyone = trees.num_games
+        launch(trees.kernels.begin, everyone, trees.tree, trees.settings, simulations, count)
+
+
+@cache
+def _plant() -> Any:
+    @kernel
+    def plant(tree, roots):  # type: ignore[no-untyped-def]
+        g = cuda.grid(1)
+        if g < roots.shape[0]:
+            tree.states[g, 0] = roots[g]
+
+    return plant

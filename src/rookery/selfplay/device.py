@@ -1,0 +1,138 @@
+"""Games against oneself on a GPU: the host replays waves and fetches the games that have ended."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import seeds
+from rookery.games import Game
+from rookery.runtime import Graph, copy_in, launch, to_host, zeros
+from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
+from rookery.selfplay.config import SelfPlayConfig
+from rookery.selfplay.cuda import Plan, Stage, bind
+from rookery.selfplay.harvest import Harvest, new_marks
+from rookery.selfplay.history import History, layout
+from rookery.selfplay.kernels import Moves, manner_of
+
+WAVES = 8
+"""Waves a graph; games that have ended wait for the next one."""
+SPARE = 2
+"""A place has rows for so many of the longest games and of the moves between collections."""
+
+
+class DeviceSelfPlay:
+    """`config.games` games, each by its own clock, each begun anew when it ends."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: DeviceEvaluator,
+        *,
+        config: SelfPlayConfig,
+        search: SearchConfig,
+        moves: int,
+        seed: int,
+    ) -> None:
+        """`moves` is about how many moves a game makes between two collections."""
+        self.config, self._game, self._device = config, game, evaluator.device
+        self._trees = DeviceTrees(
+            game,
+            evaluator,
+            settings=search.settings(explore=True),
+            num_games=config.games,
+            max_simulations=config.max_simulations(),
+            seed=seed,
+        )
+        self._kernels = bind(game.rules)
+        num_rows = SPARE * (game.max_plies + moves)
+        self._stage = self._new_stage(search.considered, num_rows, seed)
+        room = config.games * (game.max_plies + moves)
+        self._harvests = [Harvest(game, room, self._device) for _ in range(2)]
+        self._graph = Graph(self._waves, self._device)
+
+    def play(self, moves: int, *, progress: float) -> int:
+        """Enqueue waves for about `moves` moves of every game; the simulations a move."""
+        step = self.config.step_at(progress)
+        simulations = self.config.schedule()[step][1]
+        copy_in(self._stage.plan.now, np.array([step], np.int32))
+        for _ in range(-(-moves * simulations // WAVES)):
+            self._graph()
+        return simulations
+
+    def collect(self) -> Harvest:
+        """Enqueue gathering the games that have ended; the harvest before last is given up."""
+        self._harvests.reverse()
+        self._harvests[0].fill(self._gather, self._trees.evaluations)
+        return self._harvests[0]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The games under way and all random streams; searches under way begin anew."""
+        columns = {name: to_host(column) for name, column in self._columns().items()}
+        rows = int((columns["history.firsts"] + columns["history.lengths"]).max())
+        is_row = {name: column.ndim > 1 for name, column in columns.items()}
+        return {name: c[:, :rows] if is_row[name] else c for name, c in columns.items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `state` returned."""
+        for name, column in self._columns().items():
+            whole = np.zeros(column.shape, column.dtype)
+            whole[tuple(slice(size) for size in state[name].shape)] = state[name]
+            copy_in(column, whole)
+        self._launch("begin", self._stage)
+
+    def _waves(self) -> None:
+        self._launch("renew", self._stage, self._game.max_plies)
+        for _ in range(WAVES):
+            self._launch("turn", self._stage)
+            self._launch("descend", self._stage, self._trees.needs_net)
+            self._trees.evaluate()
+
+    def _gather(self, rows: Any, used: Any) -> None:
+        self._launch("collect", self._stage.history, self._stage.marks, rows, used)
+
+    def _launch(self, name: str, *arguments: Any) -> None:
+        launch(getattr(self._kernels, name), self.config.games, *arguments)
+
+    def _columns(self) -> dict[str, Any]:
+        history, marks = self._stage.history._asdict(), self._stage.marks._asdict()
+        return {
+            **{f"history.{name}": column for name, column in history.items()},
+            **{f"marks.{name}": column for name, column in marks.items()},
+            "roots": self._stage.roots,
+            "streams": self._stage.tree.streams,
+        }
+
+    def _new_stage(self, considered: int, num_rows: int, seed: int) -> Stage:
+        count, game, trees = self.config.games, self._game, self._trees
+        arrays = layout(game, count, num_rows)
+        history = History(*(zeros(self._device, dtype, *shape) for dtype, shape in arrays))
+        copy_in(history.streams, seeds(count, seed, "selfplay"))
+        actions, policy, visits, values = trees.answers
+        return Stage(
+            tree=trees.tree,
+            settings=trees.settings,
+            history=history,
+            marks=new_marks(count, num_rows, self._device),
+            roots=zeros(self._device, game.state_dtype, count),
+            moves=Moves(actions, policy, values),
+            visits=visits,
+            manner=manner_of(self.config),
+            plan=self._new_plan(considered),
+        )
+
+    def _new_plan(self, considered: int) -> Plan:
+        counts = np.array([count for _, count in self.config.schedule()], np.int32)
+        tables = np.zeros((len(counts), considered + 1, counts.max()), np.int32)
+        for table, count in zip(tables, counts, strict=True):
+            table[:, :count] = visit_table(considered, int(count))
+        plan = Plan(
+            simulations=zeros(self._device, np.int32, *counts.shape),
+            tables=zeros(self._device, np.int32, *tables.shape),
+            now=zeros(self._device, np.int32, 1),
+            of_game=zeros(self._device, np.int32, self.config.games),
+        )
+        copy_in(plan.simulations, counts)
+        copy_in(plan.tables, tables)
+        return plan

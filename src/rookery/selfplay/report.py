@@ -1,0 +1,58 @@
+"""What a stretch of self-play did."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.replay import DeviceRows, hash_states
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
+
+
+@dataclass(frozen=True)
+class SelfPlayReport:
+    """What a stretch of self-play did."""
+
+    games: int
+    positions: int
+    simulations: int
+    evaluations: int
+    seconds: float
+    mean_length: float
+    first_wins: float
+    """Share of finished games won by the player who moved first."""
+    draws: float
+    duplicate_games: float
+    """Share of finished games that equal another one of the stretch, move for move."""
+
+
+def report_rows(
+    rows: DeviceRows, *, simulations: int, evaluations: int, seconds: float
+) -> SelfPlayReport:
+    """What a stretch did whose ended games are `rows`, in the host's memory."""
+    starts = np.flatnonzero(rows.steps == 0)
+    if not len(starts):
+        return SelfPlayReport(0, 0, 0, evaluations, seconds, 0.0, 0.0, 0.0, 0.0)
+    ends = np.append(starts[1:], len(rows.steps)) - 1
+    is_first = rows.plies[starts] % 2 == 0
+    results = np.where(is_first, rows.results[starts], -rows.results[starts])
+    return SelfPlayReport(
+        games=len(starts),
+        positions=len(rows.steps),
+        simulations=len(rows.steps) * simulations,
+        evaluations=evaluations,
+        seconds=seconds,
+        mean_length=float(rows.plies[ends].mean() + 1),
+        first_wins=float((results > 0).mean()),
+        draws=float((results == 0).mean()),
+        duplicate_games=1.0 - len(np.unique(_hash_games(rows, starts))) / len(starts),
+    )
+
+
+def _hash_games(rows: DeviceRows, starts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A hash of each game's first position and its moves."""
+    with np.errstate(over="ignore"):
+        factors = _MULTIPLIER ** (rows.steps.astype(np.uint64) + np.uint64(1))
+        moves = np.add.reduceat((rows.moves.astype(np.uint64) + np.uint64(1)) * factors, starts)
+        return hash_states(rows.states[starts]) * _MULTIPLIER + moves
