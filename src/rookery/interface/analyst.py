@@ -7,7 +7,7 @@ from rookery.base import IllegalPosition
 from rookery.games import ONGOING
 from rookery.interface.players import evaluator_of
 from rookery.run import RunFolder
-from rookery.search import Search
+from rookery.search import new_search
 
 DIGITS = 4
 
@@ -39,12 +39,19 @@ class Analysis:
 class Analyst:
     """Searches positions given as text with the net of a run."""
 
-    def __init__(self, folder: RunFolder, iteration: int | None, *, simulations: int) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        iteration: int | None,
+        *,
+        simulations: int,
+        devices: str = "cpu",
+    ) -> None:
         self._game = folder.game
         self._simulations = simulations
-        self._search = Search(
+        self._search = new_search(
             folder.game,
-            evaluator_of(folder, iteration, inference="float32"),
+            evaluator_of(folder, iteration, inference="float32", devices=devices),
             config=folder.config.search,
             num_games=1,
             max_simulations=simulations,

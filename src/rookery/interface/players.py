@@ -24,8 +24,9 @@ from rookery.arena import (
 )
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games import Game, game, game_names
-from rookery.nets import Evaluator
+from rookery.nets import METHODS, CudaEvaluator, Evaluator
 from rookery.run import RunFolder
+from rookery.runtime import find_device, use_device
 
 SIMULATIONS = 100
 """Simulations a move where the text does not say."""
@@ -78,11 +79,13 @@ def read_run(
     return RunText(RunFolder(Path(parts["path"])), iteration, wanted)
 
 
-def make_player(text: str, game: Game, *, seed: int, inference: str = "float32") -> Player:
+def make_player(
+    text: str, game: Game, *, seed: int, inference: str = "float32", devices: str = "cpu"
+) -> Player:
     """The player that `text` names, for `game`."""
     run = read_run(text)
     if run is not None:
-        return net_player(run, game, seed=seed, inference=inference, name=text)
+        return net_player(run, game, seed=seed, inference=inference, name=text, devices=devices)
     if text == "random":
         return RandomPlayer(game, seed)
     if text == "solver":
@@ -90,7 +93,9 @@ def make_player(text: str, game: Game, *, seed: int, inference: str = "float32")
     return MinimaxPlayer(game, _depth(text), seed=seed)
 
 
-def net_player(run: RunText, game: Game, *, seed: int, inference: str, name: str) -> SearchPlayer:
+def net_player(
+    run: RunText, game: Game, *, seed: int, inference: str, name: str, devices: str
+) -> SearchPlayer:
     """The player of a run's net."""
     if run.folder.game.name != game.name:
         raise ConfigError(
@@ -99,7 +104,7 @@ def net_player(run: RunText, game: Game, *, seed: int, inference: str, name: str
         )
     return SearchPlayer(
         game,
-        evaluator_of(run.folder, run.iteration, inference=inference),
+        evaluator_of(run.folder, run.iteration, inference=inference, devices=devices),
         config=run.folder.config.search,
         simulations=run.simulations,
         seed=seed,
@@ -107,10 +112,19 @@ def net_player(run: RunText, game: Game, *, seed: int, inference: str, name: str
     )
 
 
-def evaluator_of(folder: RunFolder, iteration: int | None, *, inference: str) -> Evaluator:
-    """A run's net, the newest one by default, ready to be asked."""
-    net = folder.load_weights(iteration).build()
-    return Evaluator(net, folder.game.planes_shape, method=inference)
+def evaluator_of(
+    folder: RunFolder, iteration: int | None, *, inference: str, devices: str
+) -> Evaluator | CudaEvaluator:
+    """A run's net, the newest one by default, ready to be asked.
+
+    On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
+    """
+    net, device = folder.load_weights(iteration).build(), find_device(devices)
+    if device.type == "cuda":
+        use_device(device)
+        return CudaEvaluator(net, folder.game.planes_shape, device=device)
+    known = inference if inference in METHODS else "auto"
+    return Evaluator(net, folder.game.planes_shape, method=known)
 
 
 def solver_player(game: Game, *, seed: int) -> SolverPlayer:

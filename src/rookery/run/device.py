@@ -112,7 +112,7 @@ class DeviceRing(Ring):
             progress=self.progress(),
             selfplay=played,
             learning=learned,
-            window=self._window_statistics(pending.iteration),
+            window=self._window_statistics(self.iteration),
             device=self._usage.read(),
         )
 

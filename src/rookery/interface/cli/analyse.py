@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rookery.interface.cli.failures import USAGE, one_line
+from rookery.interface.cli.settings import Devices
 
 if TYPE_CHECKING:
     from rookery.interface.analyst import Analyst
@@ -19,6 +20,7 @@ def analyse(
     iteration: Annotated[
         int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
     ] = None,
+    devices: Devices = "cpu",
 ) -> None:
     """Read one position a line and answer each with a line of JSON.
 
@@ -28,7 +30,7 @@ def analyse(
     from rookery.run import RunFolder
 
     folder = RunFolder(run)
-    analyst = Analyst(folder, iteration, simulations=simulations)
+    analyst = Analyst(folder, iteration, simulations=simulations, devices=devices)
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
     bad_lines = 0

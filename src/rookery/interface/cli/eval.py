@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.settings import Devices
+
 if TYPE_CHECKING:
     from rookery.arena import Strength
     from rookery.run import RunFolder
@@ -20,6 +22,7 @@ def evaluate(
     iteration: Annotated[
         int | None, typer.Option(help="Measure the net of this iteration, not the newest.")
     ] = None,
+    devices: Devices = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Measure a run's net: its share of mistakes, alone and with search."""
@@ -27,7 +30,7 @@ def evaluate(
 
     counts = read_counts(simulations)
     folder = RunFolder(run)
-    measured = measure(folder, iteration, counts=counts)
+    measured = measure(folder, iteration, counts=counts, devices=devices)
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
         answer = {"run": str(run), "game": folder.game.name, "strength": table}
@@ -47,14 +50,16 @@ def read_counts(text: str) -> list[int]:
 
 
 def measure(
-    folder: "RunFolder", iteration: int | None, *, counts: list[int]
+    folder: "RunFolder", iteration: int | None, *, counts: list[int], devices: str
 ) -> "dict[int, Strength]":
     """What the game's ruler says at each number of simulations."""
     from rookery.arena import SearchPlayer, ruler_for
     from rookery.interface.players import evaluator_of
     from rookery.interface.wording import screen
 
-    evaluator = evaluator_of(folder, iteration, inference=folder.config.run.inference)
+    evaluator = evaluator_of(
+        folder, iteration, inference=folder.config.run.inference, devices=devices
+    )
     ruler, console = ruler_for(folder.game), screen()
     measured: dict[int, Strength] = {}
     for number in counts:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rookery.interface.cli.settings import Devices
+
 if TYPE_CHECKING:
     from rookery.arena import MatchReport
     from rookery.games import Game
@@ -26,6 +28,7 @@ def match(
         int | None,
         typer.Option(min=0, help="Random plies before the players take over; by default 2 to 4."),
     ] = None,
+    devices: Devices = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Let two players play pairs of games from random openings, colours swapped."""
@@ -35,7 +38,7 @@ def match(
     rules = _game(game, (a, b))
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
     players = [
-        make_player(text, rules, seed=2 * seed + side, inference="auto")
+        make_player(text, rules, seed=2 * seed + side, inference="auto", devices=devices)
         for side, text in enumerate((a, b))
     ]
     report = play_match(rules, players[0], players[1], games=games, seed=seed, opening_plies=plies)

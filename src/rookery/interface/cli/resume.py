@@ -6,22 +6,26 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Minutes, Settings, changed
+from rookery.interface.cli.settings import Devices, Minutes, Settings, changed
 
 
 def resume(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     minutes: Minutes = None,
     settings: Settings = None,
+    devices: Devices = "",
 ) -> None:
     """Go on with a run from its last checkpoint."""
     from rookery.interface.history import read_history
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import duration, program, screen
     from rookery.run import RunFolder
+    from rookery.runtime import find_device
 
     folder = RunFolder(run)
-    config = changed(folder.config, minutes, settings)
+    where = [f"run.devices={devices}"] if devices else []
+    config = changed(folder.config, minutes, [*where, *(settings or ())])
+    find_device(config.run.devices)
     console, past = screen(), read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
         longer = ceil(2 * past.seconds / 60)

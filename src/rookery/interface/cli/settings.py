@@ -19,6 +19,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
 ]
+Devices = Annotated[
+    str,
+    typer.Option(
+        "--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."
+    ),
+]
 
 
 def changed(config: "Config", minutes: float | None, settings: Iterable[str] | None) -> "Config":

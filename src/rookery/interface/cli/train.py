@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Minutes, Settings, changed
-
-DEVICES = ("auto", "cpu")
+from rookery.interface.cli.settings import Devices, Minutes, Settings, changed
 
 
 def train(
@@ -22,21 +20,26 @@ def train(
     ] = None,
     minutes: Minutes = None,
     settings: Settings = None,
-    devices: Annotated[str, typer.Option("--devices", help="Where to train: cpu.")] = "auto",
+    devices: Devices = "auto",
 ) -> None:
     """Train a game from nothing into a new run folder."""
     from rookery.interface.players import find_game, is_game
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import screen
     from rookery.run import RunFolder, recipe_for
+    from rookery.runtime import find_device
 
-    check_devices(devices)
+    device = find_device(devices)
     name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
     rules = find_game(name)
-    config = changed(replace(recipe_for(name, recipe), game=name), minutes, settings)
+    start = replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
+    config = changed(start, minutes, [f"run.devices={devices}", *(settings or ())])
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config)
     console = screen()
-    console.print(f"Training {rules.name} in {folder.path}, recipe {config.recipe}", soft_wrap=True)
+    console.print(
+        f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}",
+        soft_wrap=True,
+    )
     train_visibly(folder, console)
 
 
@@ -46,18 +49,3 @@ def free_folder(parent: Path, name: str) -> Path:
     while (parent / f"{name}-{number}").exists():
         number += 1
     return parent / f"{name}-{number}"
-
-
-def check_devices(text: str) -> None:
-    """DeviceMissing for a device that cannot be trained on."""
-    from rookery.base import DeviceMissing, UnknownName
-
-    for device in text.split(","):
-        kind = device.strip().partition(":")[0]
-        if kind in ("cuda", "mps"):
-            raise DeviceMissing(
-                f"{device.strip()} is not there: this version trains on cpu; "
-                "use --devices cpu, or leave it out"
-            )
-        if device.strip() not in DEVICES:
-            raise UnknownName("device", device.strip(), (*DEVICES, "cuda:0"))

@@ -7,22 +7,24 @@ from rookery.base import UnknownName
 from rookery.games import game, game_names
 from rookery.run.config import Config
 from rookery.run.recipes.any import any_game
-from rookery.run.recipes.connect4 import connect4_laptop
+from rookery.run.recipes.connect4 import connect4_gpu, connect4_laptop
 from rookery.run.recipes.tictactoe import tictactoe_demo
 
 RECIPES: dict[str, Callable[[], Config]] = {
+    "connect4-gpu": connect4_gpu,
     "connect4-laptop": connect4_laptop,
     "tictactoe-demo": tictactoe_demo,
 }
 DEFAULTS = {"connect4": "connect4-laptop", "tictactoe": "tictactoe-demo"}
+GPU_DEFAULTS = {**DEFAULTS, "connect4": "connect4-gpu"}
 
 
-def recipe_for(game_name: str, recipe: str | None = None) -> Config:
+def recipe_for(game_name: str, recipe: str | None = None, *, on_gpu: bool = False) -> Config:
     """The config of `recipe` for a game, or the game's default one."""
     rules = game(game_name)
     if game_name not in game_names() and recipe is None:
         return replace(any_game(), game=game_name)
-    name = recipe or DEFAULTS[rules.name]
+    name = recipe or (GPU_DEFAULTS if on_gpu else DEFAULTS)[rules.name]
     if name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES)
     config = RECIPES[name]()
@@ -32,4 +34,4 @@ def recipe_for(game_name: str, recipe: str | None = None) -> Config:
     return config
 
 
-__all__ = ["DEFAULTS", "RECIPES", "recipe_for"]
+__all__ = ["DEFAULTS", "GPU_DEFAULTS", "RECIPES", "recipe_for"]

@@ -1,6 +1,6 @@
-"""Connect Four from nothing by the recipe connect4-laptop: the error table after some minutes.
+"""Connect Four from nothing: the error table of a run after some minutes.
 
-    python benchmarks/connect4_laptop.py RUN --minutes 10,60 [--simulations 0,32,100]
+    python benchmarks/connect4_errors.py RUN --minutes 10,60 --simulations 0,32,100 --devices cpu
 
 RUN is the folder of `rookery train connect4 --run RUN`; its weights nearest before each time are
 measured. Prints one line a time and number of simulations: errors in percent, group by group.
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--minutes", default="10,60")
     parser.add_argument("--simulations", default="0,32,100")
+    parser.add_argument("--devices", default="cpu")
     options = parser.parse_args()
 
     from rookery.arena import ruler_for
@@ -39,7 +40,7 @@ def main() -> None:
         iteration = iteration_at(options.run, 60 * minutes)
         for simulations in options.simulations.split(","):
             spec = f"{options.run}@{iteration}:{simulations}"
-            player = make_player(spec, rules, seed=1, inference="float32")
+            player = make_player(spec, rules, seed=1, inference="float32", devices=options.devices)
             rows = ruler_for(rules).measure(player).rows
             groups = ", ".join(f"{row.label} {row.errors.percent:.1f}" for row in rows)
             print(f"connect4 {minutes:g} min, {simulations} simulations: errors in %: {groups}")
