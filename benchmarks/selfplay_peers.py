@@ -22,7 +22,6 @@ import argparse
 import importlib
 import importlib.util
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -30,15 +29,23 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mctx_pgx import (
+    DTYPES,
+    POLICY_CHANNELS,
+    VALUE_WIDTH,
+    Rate,
+    Setting,
+    calls_per_second,
+    mctx_rates,
+)
+
 SIMULATIONS = 32
-WIDTH, DEPTH, POLICY_CHANNELS, VALUE_CHANNELS, VALUE_WIDTH = 32, 3, 4, 2, 32
+WIDTH, DEPTH = 32, 3
 BATCHES = (64, 256)
-DTYPES = ("float32", "bfloat16")
 PLIES_PER_CALL = 8
 THREADS = {
     "OMP_NUM_THREADS": "1",
@@ -50,30 +57,6 @@ THREADS = {
 }
 """Read by the libraries when they are imported, which is why that happens in functions."""
 START_SECONDS = 240  # what a contestant may take to import and compile on a busy machine
-
-
-@dataclass(frozen=True)
-class Rate:
-    """What a contestant did in one round, a second."""
-
-    positions: float
-    """Positions searched and kept as training samples."""
-    evaluations: float
-    """Positions the net was asked about for that."""
-    forwards: float
-    """Evaluations of the bare net at the same batch, in the same process."""
-    setting: str
-    """Batch and precision."""
-
-
-def calls_per_second(call: Callable[[], object], seconds: float) -> float:
-    """How often `call` can be made, after one call that is not timed."""
-    call()
-    start, count = time.perf_counter(), 0
-    while (elapsed := time.perf_counter() - start) < seconds:
-        call()
-        count += 1
-    return count / elapsed
 
 
 # Ours.
@@ -113,146 +96,6 @@ def rookery_rate(seconds: float) -> Rate:
     per_call = batch * PLIES_PER_CALL
     asked = calls * per_call * evaluations / positions
     return Rate(calls * per_call, asked, forwards, f"batch {batch} {evaluator.method}")
-
-
-# mctx and pgx.
-
-
-def jax_net(seed: int) -> dict[str, Any]:
-    """Weights of the net as jax arrays, channels last, batch norm already folded into biases."""
-    import jax
-    import jax.numpy as jnp
-
-    keys = iter(jax.random.split(jax.random.key(seed), 2 * DEPTH + 5))
-
-    def layer(*shape: int) -> tuple[Any, Any]:
-        scale = math.sqrt(2 / math.prod(shape[:-1]))
-        return scale * jax.random.normal(next(keys), shape), jnp.zeros(shape[-1])
-
-    def zeros(*shape: int) -> tuple[Any, Any]:
-        return jnp.zeros(shape), jnp.zeros(shape[-1])
-
-    return {
-        "stem": layer(3, 3, 2, WIDTH),
-        "blocks": [(layer(3, 3, WIDTH, WIDTH), layer(3, 3, WIDTH, WIDTH)) for _ in range(DEPTH)],
-        "policy": (layer(1, 1, WIDTH, POLICY_CHANNELS), zeros(POLICY_CHANNELS * 42, 7)),
-        "value": (
-            layer(1, 1, WIDTH, VALUE_CHANNELS),
-            layer(VALUE_CHANNELS * 42, VALUE_WIDTH),
-            zeros(VALUE_WIDTH, 3),
-        ),
-    }
-
-
-def jax_forward(net: dict[str, Any], planes: Any) -> tuple[Any, Any]:
-    """Logits [B, 7] and value [B] of planes [B, 6, 7, 2], in the precision of the weights."""
-    import jax
-    import jax.numpy as jnp
-
-    def conv(x: Any, layer: tuple[Any, Any]) -> Any:
-        names = ("NHWC", "HWIO", "NHWC")
-        y = jax.lax.conv_general_dilated(x, layer[0], (1, 1), "SAME", dimension_numbers=names)
-        return y + layer[1]
-
-    def dense(x: Any, layer: tuple[Any, Any]) -> Any:
-        return x.reshape(len(x), -1) @ layer[0] + layer[1]
-
-    relu = jax.nn.relu
-    x = relu(conv(planes.astype(net["stem"][0].dtype), net["stem"]))
-    for first, second in net["blocks"]:
-        x = relu(conv(relu(conv(x, first)), second) + x)
-    policy, value = net["policy"], net["value"]
-    logits = dense(relu(conv(x, policy[0])), policy[1])
-    hidden = relu(dense(relu(conv(x, value[0])), value[1]))
-    wdl = jax.nn.softmax(dense(hidden, value[2]).astype(jnp.float32))
-    return logits.astype(jnp.float32), wdl[:, 0] - wdl[:, 2]
-
-
-def masked(logits: Any, legal: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.where(legal, logits, jnp.finfo(jnp.float32).min)
-
-
-def mctx_recurrent(env: Any) -> Callable[..., tuple[Any, Any]]:
-    """mctx's model of the game: pgx's step, then the net."""
-    import jax
-    import jax.numpy as jnp
-    import mctx
-
-    def recurrent(net: dict[str, Any], key: Any, actions: Any, states: Any) -> tuple[Any, Any]:
-        movers = states.current_player
-        states = jax.vmap(env.step)(states, actions)
-        logits, values = jax_forward(net, states.observation)
-        rewards = states.rewards[jnp.arange(len(movers)), movers]
-        output = mctx.RecurrentFnOutput(
-            reward=rewards,
-            discount=jnp.where(states.terminated, 0.0, -1.0),
-            prior_logits=masked(logits, states.legal_action_mask),
-            value=jnp.where(states.terminated, 0.0, values),
-        )
-        return output, states
-
-    return recurrent
-
-
-def mctx_play(env: Any) -> Callable[..., tuple[Any, Any]]:
-    """Compiled, plays PLIES_PER_CALL plies: (net, states, key) -> (states, samples)."""
-    import jax
-    import mctx
-    from pgx.experimental import auto_reset
-
-    recurrent = mctx_recurrent(env)
-    step = jax.vmap(auto_reset(env.step, env.init))
-
-    def ply(net: dict[str, Any], states: Any, key: Any) -> tuple[Any, Any]:
-        search_key, reset_key = jax.random.split(key)
-        logits, values = jax_forward(net, states.observation)
-        root = mctx.RootFnOutput(prior_logits=logits, value=values, embedding=states)
-        illegal = ~states.legal_action_mask
-        found = mctx.gumbel_muzero_policy(
-            net, search_key, root, recurrent, SIMULATIONS, invalid_actions=illegal
-        )
-        after = step(states, found.action, jax.random.split(reset_key, len(illegal)))
-        samples = states.observation, found.action_weights, after.rewards, after.terminated
-        return after, samples
-
-    def play(net: dict[str, Any], states: Any, key: Any) -> tuple[Any, Any]:
-        keys = jax.random.split(key, PLIES_PER_CALL)
-        return jax.lax.scan(lambda state, key: ply(net, state, key), states, keys)
-
-    return jax.jit(play)
-
-
-def mctx_rate(seconds: float, *, batch: int, dtype: str) -> Rate:
-    """Self-play of mctx and pgx; dtype "auto" takes the precision of the faster bare forward."""
-    import jax
-    import jax.numpy as jnp
-    import pgx
-
-    env = pgx.make("connect_four")
-    states = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), batch))
-    forward = jax.jit(jax_forward)
-    forwards: dict[str, float] = {}
-    for name in DTYPES if dtype == "auto" else (dtype,):
-        net = jax.tree.map(lambda array, name=name: array.astype(name), jax_net(0))
-
-        def ask(net: dict[str, Any] = net) -> None:
-            jax.block_until_ready(forward(net, states.observation))
-
-        forwards[name] = batch * calls_per_second(ask, seconds / 4)
-    best = max(forwards, key=forwards.__getitem__)
-    net = jax.tree.map(lambda array: array.astype(jnp.dtype(best)), jax_net(0))
-    play, key = mctx_play(env), jax.random.key(1)
-
-    def more() -> None:
-        nonlocal states, key
-        key, call_key = jax.random.split(key)
-        states, samples = play(net, states, call_key)
-        jax.device_get(samples)
-
-    positions = batch * PLIES_PER_CALL * calls_per_second(more, seconds)
-    return Rate(positions, positions * (SIMULATIONS + 1), forwards[best], f"batch {batch} {best}")
 
 
 # alpha-zero-general.
@@ -333,7 +176,9 @@ def contest(name: str, options: argparse.Namespace) -> Rate:
     if name == "rookery":
         return rookery_rate(options.seconds)
     if name == "mctx":
-        return mctx_rate(options.seconds, batch=options.batch, dtype=options.dtype)
+        dtypes = DTYPES if options.dtype == "auto" else (options.dtype,)
+        setting = Setting(WIDTH, DEPTH, SIMULATIONS, options.batch, PLIES_PER_CALL)
+        return mctx_rates(setting, options.seconds, rounds=1, dtypes=dtypes)[0]
     return alpha_zero_general_rate(options.seconds, folder=options.alpha_zero_general)
 
 

@@ -90,6 +90,7 @@ class Learner:
             accumulate=config.accumulate,
             value_weight=config.value_weight,
             precision=self.precision,
+            compiled=config.compiled,
         )
 
     @property

@@ -1,6 +1,7 @@
 """Gradients computed by this process alone, on the net's device."""
 
 from dataclasses import fields
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +15,16 @@ class Single:
     """Computes gradients of `net` in `accumulate` parts of a batch."""
 
     def __init__(
-        self, net: nn.Module, *, accumulate: int, value_weight: float, precision: str
+        self,
+        net: nn.Module,
+        *,
+        accumulate: int,
+        value_weight: float,
+        precision: str,
+        compiled: bool = False,
     ) -> None:
         self.net = net
+        self._forward: Any = torch.compile(net, dynamic=False) if compiled else net
         self.accumulate = accumulate
         self.value_weight = value_weight
         self.precision = precision
@@ -45,7 +53,7 @@ class Single:
             wdl=self._tensor(batch.wdl[rows]),
         )
         with autocast(self.device, self.precision):
-            policy_logits, wdl_logits = self.net(planes)
+            policy_logits, wdl_logits = self._forward(planes)
         losses = measure_losses(
             policy_logits, wdl_logits, targets=targets, value_weight=self.value_weight
         )

@@ -7,6 +7,7 @@ the device never waits for it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rookery.learning import DeviceLearner, LearnReport
 from rookery.nets import CudaEvaluator
@@ -14,7 +15,7 @@ from rookery.replay import DeviceWindow, WindowStatistics, to_samples, write_sha
 from rookery.run.checkpoint import Checkpoint, Position
 from rookery.run.ring import Ring
 from rookery.runtime import Stopwatch, Usage, use_device
-from rookery.selfplay import DeviceSelfPlay, Harvest, SelfPlayReport, report_rows
+from rookery.selfplay import Counts, DeviceSelfPlay, Harvest, SelfPlayReport, report_rows
 
 STATISTICS_SECONDS = 10.0
 """Between two looks at the whole window, for which the host must wait."""
@@ -41,7 +42,7 @@ class DeviceRing(Ring):
     _pending: Pending | None
     _due: int
     """Updates that are due for rows of settled iterations."""
-    _evaluations: int
+    _counts: Counts
     _statistics: tuple[float, WindowStatistics] | None
 
     def turn(self) -> None:
@@ -62,6 +63,9 @@ class DeviceRing(Ring):
         """The last words of a run that has reached its end."""
         self._drain()
         super().finish()
+
+    def _last_words(self) -> dict[str, Any]:
+        return {"device": self._usage.overall()}
 
     def stop(self) -> None:
         """Keep what was reached so far."""
@@ -84,7 +88,7 @@ class DeviceRing(Ring):
         """Fetch what an iteration has brought: a shard, updates that are due, a line of stats."""
         if pending is None:
             return
-        rows, evaluations = pending.harvest.fetch()
+        rows, counts = pending.harvest.fetch()
         samples = to_samples(rows, pending.iteration)
         if len(samples):
             number = self.window.books.enter(len(samples))
@@ -92,11 +96,12 @@ class DeviceRing(Ring):
             self._due += self.learner.owe(len(samples))
         played = report_rows(
             rows,
+            positions=counts.turns - self._counts.turns,
             simulations=pending.simulations,
-            evaluations=evaluations - self._evaluations,
+            evaluations=counts.evaluations - self._counts.evaluations,
             seconds=pending.watch.seconds(),
         )
-        self._evaluations = evaluations
+        self._counts = counts
         learned = pending.report() if pending.report else None
         self._append_stats(pending, played, learned)
         news = {"games": self.moment.games + played.games, "rows_made": self.window.rows_made}
@@ -142,7 +147,7 @@ class DeviceRing(Ring):
         use_device(self.device)
         self._pending = None
         self._due = 0
-        self._evaluations = 0
+        self._counts = Counts(0, 0, 0, 0)
         self._statistics = None
         self._usage = Usage(self.device)
         learning, inference = self._as_before(position)

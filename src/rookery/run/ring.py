@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -76,7 +77,11 @@ class Ring(ABC):
         every = self.config.run.strength_every
         if every and self.iteration % every != 0:
             self._measure()
-        self.stats.append("finished", self.iteration, seconds=self.seconds())
+        self.stats.append("finished", self.iteration, seconds=self.seconds(), **self._last_words())
+
+    def _last_words(self) -> dict[str, Any]:
+        """What else the last line of the statistics says."""
+        return {}
 
     def _measure(self) -> None:
         self._show("strength")

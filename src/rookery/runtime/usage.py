@@ -24,6 +24,7 @@ class Usage:
 
     def __init__(self, device: torch.device) -> None:
         self._looks: list[tuple[int, int]] = []
+        self._past: list[tuple[int, int]] = []
         self._guard = threading.Lock()
         try:
             import pynvml
@@ -36,15 +37,16 @@ class Usage:
         threading.Thread(target=self._watch, args=(pynvml, handle), daemon=True).start()
 
     def read(self) -> UsageReport | None:
-        """What was seen since the last call; None where nothing could be seen."""
+        """What was seen since the last call; None where nothing was."""
         with self._guard:
             looks, self._looks = self._looks, []
-        if not looks:
-            return None
-        return UsageReport(
-            busy=sum(busy for busy, _ in looks) / len(looks) / 100,
-            memory_mb=looks[-1][1] // 2**20,
-        )
+        self._past += looks
+        return _summary(looks)
+
+    def overall(self) -> UsageReport | None:
+        """What was seen since the beginning."""
+        self.read()
+        return _summary(self._past)
 
     def _watch(self, pynvml: Any, handle: Any) -> None:
         pause = threading.Event()
@@ -53,3 +55,10 @@ class Usage:
             used = pynvml.nvmlDeviceGetMemoryInfo(handle).used
             with self._guard:
                 self._looks.append((busy, used))
+
+
+def _summary(looks: list[tuple[int, int]]) -> UsageReport | None:
+    if not looks:
+        return None
+    busy = sum(busy for busy, _ in looks) / len(looks) / 100
+    return UsageReport(busy=busy, memory_mb=looks[-1][1] // 2**20)

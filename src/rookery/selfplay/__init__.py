@@ -2,11 +2,12 @@
 
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.device import DeviceSelfPlay
-from rookery.selfplay.harvest import Harvest
+from rookery.selfplay.harvest import Counts, Harvest
 from rookery.selfplay.play import SelfPlay
 from rookery.selfplay.report import SelfPlayReport, report_rows
 
 __all__ = [
+    "Counts",
     "DeviceSelfPlay",
     "Harvest",
     "SelfPlay",

@@ -48,6 +48,8 @@ class Stage(NamedTuple):
     visits: Any
     manner: Manner
     plan: Plan
+    turns: Any
+    """[G] moves made so far."""
 
 
 def _bind_steps(rules: ModuleType) -> ModuleType:
@@ -70,6 +72,7 @@ def _bind_steps(rules: ModuleType) -> ModuleType:
         answers = (moves.actions, moves.policy, stage.visits, moves.values)
         search.decide(stage.tree, stage.settings, g, *answers)
         play.advance(history, stage.roots, moves, stage.manner, g)
+        stage.turns[g] += 1
         if history.results[g] == ONGOING:
             clock.begin(stage, g)
         else:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from rookery.base import seeds
 from rookery.games import Game
-from rookery.runtime import Graph, copy_in, launch, to_host, zeros
+from rookery.runtime import Graph, copy_in, launch, to_host, view, zeros
 from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cuda import Plan, Stage, bind
@@ -46,6 +47,7 @@ class DeviceSelfPlay:
             seed=seed,
         )
         self._kernels = bind(game.rules)
+        self._turns = torch.zeros(config.games, dtype=torch.int64, device=self._device)
         num_rows = SPARE * (game.max_plies + moves)
         self._stage = self._new_stage(search.considered, num_rows, seed)
         room = config.games * (game.max_plies + moves)
@@ -64,7 +66,7 @@ class DeviceSelfPlay:
     def collect(self) -> Harvest:
         """Enqueue gathering the games that have ended; the harvest before last is given up."""
         self._harvests.reverse()
-        self._harvests[0].fill(self._gather, self._trees.evaluations)
+        self._harvests[0].fill(self._gather, self._turns, self._trees.evaluations)
         return self._harvests[0]
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -120,6 +122,7 @@ class DeviceSelfPlay:
             visits=visits,
             manner=manner_of(self.config),
             plan=self._new_plan(considered),
+            turns=view(self._turns),
         )
 
     def _new_plan(self, considered: int) -> Plan:

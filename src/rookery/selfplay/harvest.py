@@ -1,6 +1,7 @@
 """The rows of a history on a GPU: marked when their game ends, and gathered for the learner."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -34,6 +35,20 @@ def new_marks(num_games: int, num_rows: int, device: torch.device) -> Marks:
     return Marks(*(zeros(device, kind, num_games, num_rows) for kind in kinds))
 
 
+@dataclass(frozen=True)
+class Counts:
+    """What had been counted when a harvest was gathered."""
+
+    asked: int
+    """Rows that wanted room in it."""
+    rows: int
+    """Rows in it."""
+    turns: int
+    """Moves made so far, in all games."""
+    evaluations: int
+    """Leaves that the net was asked about so far."""
+
+
 class Harvest:
     """Rows of ended games, gathered on the GPU, waiting to be fetched."""
 
@@ -41,25 +56,31 @@ class Harvest:
         self.rows = new_rows(game, room, device)
         self.used = torch.zeros(2, dtype=torch.int64, device=device)
         """[2] rows asked for, and rows that found room: the first ones."""
-        self._counts = torch.zeros(3, dtype=torch.int64, pin_memory=device.type == "cuda")
+        self._counts = torch.zeros(4, dtype=torch.int64, pin_memory=device.type == "cuda")
         self._is_filled = torch.cuda.Event() if device.type == "cuda" else None
 
-    def fill(self, gather: Callable[[DeviceRows, Any], None], evaluations: Tensor) -> None:
+    def fill(
+        self, gather: Callable[[DeviceRows, Any], None], turns: Tensor, evaluations: Tensor
+    ) -> None:
         """Enqueue `gather`, and then the counts on their way to the host."""
         self.used.zero_()
         gather(self.rows, view(self.used))
-        counts = torch.cat([self.used, evaluations.sum()[None]])
+        counts = torch.cat([self.used, turns.sum()[None], evaluations.sum()[None]])
         self._counts.copy_(counts, non_blocking=True)
         if self._is_filled is not None:
             self._is_filled.record()
 
-    def fetch(self) -> tuple[DeviceRows, int]:
-        """The rows in the host's memory, and leaves evaluated so far; waits for them alone."""
+    def fetch(self) -> tuple[DeviceRows, Counts]:
+        """The rows in the host's memory, and the counts; waits for them alone."""
         if self._is_filled is None:
-            return self.rows.fetch(int(self._counts[1])), int(self._counts[2])
+            return self._read()
         self._is_filled.synchronize()
         with torch.cuda.stream(_copying(self.used.device)):
-            return self.rows.fetch(int(self._counts[1])), int(self._counts[2])
+            return self._read()
+
+    def _read(self) -> tuple[DeviceRows, Counts]:
+        counts = Counts(*map(int, self._counts))
+        return self.rows.fetch(counts.rows), counts
 
 
 @cache

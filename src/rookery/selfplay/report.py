@@ -28,19 +28,21 @@ class SelfPlayReport:
 
 
 def report_rows(
-    rows: DeviceRows, *, simulations: int, evaluations: int, seconds: float
+    rows: DeviceRows, *, positions: int, simulations: int, evaluations: int, seconds: float
 ) -> SelfPlayReport:
-    """What a stretch did whose ended games are `rows`, in the host's memory."""
+    """A stretch that searched `positions`, and whose ended games are `rows` of the host."""
     starts = np.flatnonzero(rows.steps == 0)
     if not len(starts):
-        return SelfPlayReport(0, 0, 0, evaluations, seconds, 0.0, 0.0, 0.0, 0.0)
+        return SelfPlayReport(
+            0, positions, positions * simulations, evaluations, seconds, 0.0, 0.0, 0.0, 0.0
+        )
     ends = np.append(starts[1:], len(rows.steps)) - 1
     is_first = rows.plies[starts] % 2 == 0
     results = np.where(is_first, rows.results[starts], -rows.results[starts])
     return SelfPlayReport(
         games=len(starts),
-        positions=len(rows.steps),
-        simulations=len(rows.steps) * simulations,
+        positions=positions,
+        simulations=positions * simulations,
         evaluations=evaluations,
         seconds=seconds,
         mean_length=float(rows.plies[ends].mean() + 1),

@@ -21,9 +21,7 @@ Settings = Annotated[
 ]
 Devices = Annotated[
     str,
-    typer.Option(
-        "--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."
-    ),
+    typer.Option("--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."),
 ]
 
 

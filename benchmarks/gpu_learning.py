@@ -1,0 +1,119 @@
+"""Learning on one GPU: rows a second beside what the device could do at most.
+
+The floor of an update is the sum, over its operations, of the longer of two times:
+multiplications at the rate of a large bfloat16 matrix product, and bytes at the rate of a large
+copy, both measured in the same run. Forward, backward by input and backward by weight of each
+convolution are three products; a batch norm in training reads or writes its map 8 times
+(statistics 1, scaling 2, backward sums 2, backward 3); a short cut adds 3.
+
+    python benchmarks/gpu_learning.py [--width 128 --depth 5 --batch 4096]
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+ROWS = 200_000
+
+
+def seconds_of(call: Callable[[], object], repeat: int) -> float:
+    """The shortest of three means over `repeat` calls."""
+    import torch
+
+    best = float("inf")
+    call()
+    for _ in range(3):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(repeat):
+            call()
+        torch.cuda.synchronize()
+        best = min(best, (time.perf_counter() - start) / repeat)
+    return best
+
+
+def limits() -> tuple[float, float]:
+    """Multiply-adds (times two) and bytes a second of this device."""
+    import torch
+
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    flops = 2 * 8192**3 / seconds_of(lambda: a @ a, 20)
+    x = torch.empty(2**30, dtype=torch.uint8, device="cuda")
+    y = torch.empty_like(x)
+    return flops, 2 * x.numel() / seconds_of(lambda: y.copy_(x), 20)
+
+
+def floors(options: argparse.Namespace, flops: float, bandwidth: float) -> tuple[float, float]:
+    """Seconds of an update by its multiplications alone, and by each operation's own limit."""
+    cells, convs = 42, 2 * options.depth
+    product = 2 * 9 * options.width**2 * cells * options.batch / flops
+    pass_over_map = 2 * options.batch * cells * options.width / bandwidth
+    product_or_bytes = max(product, 2 * pass_over_map)
+    norms = convs * 8 * pass_over_map + options.depth * 3 * pass_over_map
+    return 3 * convs * product, 3 * convs * product_or_bytes + norms
+
+
+def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
+    """Our update, from drawing the batch to the averaged weights."""
+    import numpy as np
+
+    from rookery.games import game
+    from rookery.learning import DeviceLearner, LearningConfig
+    from rookery.nets import NetConfig, build_net
+    from rookery.replay import DeviceWindow, ReplayConfig, Samples
+    from rookery.runtime import find_device
+
+    device, rules = find_device("cuda:0"), game("connect4")
+    window = DeviceWindow(rules, ReplayConfig(window_min=ROWS, window_max=ROWS), device)
+    states = rules.new_states(ROWS)
+    samples = Samples(
+        states=states,
+        results=np.ones(ROWS, np.int8),
+        values=np.zeros((ROWS, 2), np.float16),
+        starts=np.arange(0, 7 * ROWS + 1, 7, dtype=np.uint32),
+        actions=np.tile(np.arange(7, dtype=np.int16), ROWS),
+        probabilities=np.full(7 * ROWS, 1 / 7, np.float16),
+        plies=np.zeros(ROWS, np.int16),
+        born=np.zeros(ROWS, np.int32),
+    )
+    window.refill([(0, samples)], ROWS)
+    config = NetConfig(width=options.width, depth=options.depth)
+    net = build_net(config, rules.planes_shape, rules.num_actions).to(device)
+    learner = DeviceLearner(
+        rules,
+        net,
+        config=LearningConfig(batch_size=options.batch, compiled=compiled),
+        seed=0,
+        window=window,
+    )
+    return seconds_of(lambda: learner.enqueue(50, progress=0.5)(), 2) / 50
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--depth", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=4096)
+    options = parser.parse_args()
+
+    from rookery.runtime import find_device, use_device
+
+    use_device(find_device("cuda:0"))
+    flops, bandwidth = limits()
+    by_flops, by_operations = floors(options, flops, bandwidth)
+    for compiled in (False, True):
+        seconds = update_seconds(options, compiled=compiled)
+        print(
+            f"c{options.width}b{options.depth}, batch {options.batch}, "
+            f"{'compiled' if compiled else 'as it is'}: {1000 * seconds:.2f} ms an update, "
+            f"{options.batch / seconds / 1e6:.2f} M rows/s; "
+            f"{by_operations / seconds:.2f} of the floor by operations "
+            f"({1000 * by_operations:.2f} ms), {by_flops / seconds:.2f} of multiplications alone "
+            f"({1000 * by_flops:.2f} ms) at {flops / 1e12:.0f} TFLOP/s, "
+            f"{bandwidth / 1e12:.1f} TB/s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
