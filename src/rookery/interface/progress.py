@@ -57,6 +57,7 @@ class PlainProgress:
         self._past: History | None = None
         self._last = time.monotonic()
         self._strength: object = None
+        self._noted = 0
 
     def __enter__(self) -> "PlainProgress":
         return self
@@ -72,6 +73,7 @@ class PlainProgress:
     def __call__(self, moment: Moment) -> None:
         """Print a line if it is time for one."""
         self._past = self._past or read_history(self._folder.path)
+        self._noted = print_notes(moment, self._noted, self._console)
         news = moment.strength is not self._strength
         if not news and time.monotonic() - self._last < PLAIN_SECONDS:
             return
@@ -86,6 +88,7 @@ class LiveProgress:
         self._folder, self._console = folder, console
         self._past: History | None = None
         self._strength: object = None
+        self._noted = 0
         self._title = f"{folder.game.name} in {folder.path}"
         self._live = Live(
             framed(PREPARING, self._title),
@@ -110,10 +113,18 @@ class LiveProgress:
     def __call__(self, moment: Moment) -> None:
         """Show `moment`."""
         self._past = self._past or read_history(self._folder.path)
+        self._noted = print_notes(moment, self._noted, self._console)
         if moment.strength is not self._strength:
             self._strength = moment.strength
             self._console.print(strength_line(moment, self._past), soft_wrap=True)
         self._live.update(panel(moment, self._past, title=self._title))
+
+
+def print_notes(moment: Moment, known: int, console: Console) -> int:
+    """Print what was noted after the first `known` notes; how many there are now."""
+    for note in moment.notes[known:]:
+        console.print(f"note: {note}", soft_wrap=True)
+    return len(moment.notes)
 
 
 def panel(moment: Moment, past: History, *, title: str) -> RenderableType:

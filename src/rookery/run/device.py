@@ -9,14 +9,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rookery.learning import DeviceLearner, LearnReport
+import torch
+
+from rookery.learning import DeviceLearner, LearningConfig, LearnReport
 from rookery.nets import CudaEvaluator
 from rookery.replay import DeviceWindow, WindowStatistics, to_samples, write_shard
 from rookery.run.checkpoint import Checkpoint, Position
+from rookery.run.config import Config
 from rookery.run.ring import Ring
 from rookery.runtime import Stopwatch, Usage, use_device
 from rookery.selfplay import Counts, DeviceSelfPlay, Harvest, SelfPlayReport, report_rows
 
+FEWEST_GAMES = 16
+"""With fewer, a GPU's memory is not what is missing."""
 STATISTICS_SECONDS = 10.0
 """Between two looks at the whole window, for which the host must wait."""
 
@@ -79,7 +84,7 @@ class DeviceRing(Ring):
         watch.stop()
         self.window.append(harvest.rows, harvest.used[1:], iteration=self.iteration)
         due, self._due = self._due, 0
-        report = self.learner.enqueue(due, progress=progress) if due else None
+        report = self._learn(due, progress) if due else None
         if report:
             self.evaluator.load(self.learner.play_net)
         return Pending(self.iteration, harvest, simulations, watch, report)
@@ -152,20 +157,61 @@ class DeviceRing(Ring):
         self._usage = Usage(self.device)
         learning, inference = self._as_before(position)
         self.window = DeviceWindow(game, config.replay, self.device)
-        self.learner = DeviceLearner(
-            game, self._new_net(), config=learning, seed=config.run.seed, window=self.window
-        )
+        self.learner = self._new_learner(learning)
         self.evaluator = CudaEvaluator(
             self.learner.play_net, game.planes_shape, device=self.device, method=inference
         )
-        self.selfplay = DeviceSelfPlay(
-            game,
-            self.evaluator,
-            config=config.selfplay,
-            search=config.search,
-            moves=config.run.moves,
-            seed=config.run.seed,
+        for method, reason in self.evaluator.choice.dropped.items():
+            self._say(f"the net runs by {self.evaluator.method}: {method} {reason}")
+        self.selfplay = self._new_selfplay()
+
+    def _new_learner(self, config: LearningConfig) -> DeviceLearner:
+        seed = self.config.run.seed
+        return DeviceLearner(
+            self.game, self._new_net(), config=config, seed=seed, window=self.window
         )
+
+    def _new_selfplay(self) -> DeviceSelfPlay:
+        """Self-play with as many games as are asked for, or as fit."""
+        config = self.config
+        try:
+            return DeviceSelfPlay(
+                self.game,
+                self.evaluator,
+                config=config.selfplay,
+                search=config.search,
+                moves=config.run.moves,
+                seed=config.run.seed,
+            )
+        except torch.cuda.OutOfMemoryError:
+            games = config.selfplay.games // 2
+            if games < FEWEST_GAMES:
+                raise
+        self._say(f"{2 * games} games do not fit into the GPU's memory; going on with {games}")
+        self._adapt(replace(config, selfplay=replace(config.selfplay, games=games)))
+        return self._new_selfplay()
+
+    def _learn(self, due: int, progress: float) -> Callable[[], LearnReport]:
+        """Enqueue updates; batches that do not fit are computed in more parts."""
+        try:
+            return self.learner.enqueue(due, progress=progress)
+        except torch.cuda.OutOfMemoryError:
+            learning = self.config.learning
+            parts = 2 * learning.accumulate
+            if learning.batch_size % parts:
+                raise
+        self._say(f"a batch does not fit into the GPU's memory; learning in {parts} parts")
+        self._adapt(replace(self.config, learning=replace(learning, accumulate=parts)))
+        state, precision = self.learner.state(), self.learner.precision
+        self.learner = self._new_learner(replace(self.config.learning, precision=precision))
+        self.learner.restore(state)
+        return self._learn(due, progress)
+
+    def _adapt(self, config: Config) -> None:
+        """Go on with other settings, and write them down."""
+        torch.cuda.empty_cache()
+        self.config = config
+        self.folder.adapt(config)
 
     def _restore(self, found: Checkpoint) -> None:
         self.learner.restore(found.learner)

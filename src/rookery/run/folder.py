@@ -66,6 +66,10 @@ class RunFolder:
                 f"selfplay.games cannot change in a run, {self.config.selfplay.games} games "
                 "are under way; start a new one"
             )
+        self.adapt(config)
+
+    def adapt(self, config: Config) -> None:
+        """Replace the settings by those the run really goes on with."""
         write_atomic(self.path / "config.json", to_json(config).encode())
         self.config = config
 

@@ -27,6 +27,8 @@ class Moment:
     played: SelfPlayReport | None = None
     learned: LearnReport | None = None
     strength: Strength | None = None
+    notes: tuple[str, ...] = ()
+    """What happened that people should know, oldest first."""
 
 
 Watcher = Callable[[Moment], None]

@@ -37,6 +37,7 @@ class Ring(ABC):
         self.begun = time.perf_counter()
         self.device = find_device(self.config.run.devices)
         self._judge: SearchPlayer | None = None
+        self._notes: list[str] = []
         found = Checkpoint.load(folder.path)
         self.seconds_before = found.position.seconds if found else 0.0
         self.iteration = found.position.iteration if found else 0
@@ -112,9 +113,15 @@ class Ring(ABC):
             iteration=self.iteration,
             progress=self.progress(),
             seconds=self.seconds(),
+            notes=tuple(self._notes),
             **news,  # type: ignore[arg-type]
         )
         self.watch(self.moment)
+
+    def _say(self, note: str) -> None:
+        """Tell people, and the statistics, of something unexpected."""
+        self._notes.append(note)
+        self.stats.append("note", self.iteration, seconds=self.seconds(), note=note)
 
     def _save(self) -> None:
         """Write checkpoint and weights, then delete the shards no longer needed."""

@@ -1,6 +1,6 @@
 """Where work runs: devices, their memory, launches and graphs. Knows no game and no net."""
 
-from rookery.runtime.devices import best_device, find_device, is_out_of_memory, use_device
+from rookery.runtime.devices import best_device, find_device, use_device
 from rookery.runtime.gpu import (
     Graph,
     Stopwatch,
@@ -25,7 +25,6 @@ __all__ = [
     "copy_in",
     "cuda",
     "find_device",
-    "is_out_of_memory",
     "kernel",
     "launch",
     "to_host",

@@ -40,11 +40,6 @@ def use_device(device: torch.device) -> None:
         torch.cuda.set_stream(torch.cuda.Stream(device))
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether `error` says that the GPU's memory is used up."""
-    return isinstance(error, torch.cuda.OutOfMemoryError)
-
-
 def _lacks() -> str:
     """What a GPU lacks here to be used, or an empty text."""
     if not torch.cuda.is_available():

@@ -1,0 +1,115 @@
+"""On a real GPU: run with `pytest -m gpu tests/gpu`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from devices import Linear
+from rookery.games import game
+from rookery.nets import CudaEvaluator, NetConfig, build_net
+from rookery.run import RunFolder, Stats, apply, recipe_for, train
+from rookery.search import SearchConfig, new_search
+from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+
+pytestmark = pytest.mark.gpu
+RULES = game("connect4")
+OPENINGS = ["", "4", "44", "445", "1122", "123456", "4433", "112233"]
+
+
+@pytest.fixture
+def device() -> torch.device:
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    return torch.device("cuda", 0)
+
+
+@pytest.mark.parametrize("method", ["gumbel", "puct"])
+def test_searches_on_both_devices_agree(method: str, device: torch.device) -> None:
+    linear = Linear(RULES.planes_shape, RULES.num_actions)
+    options = {
+        "config": SearchConfig(method=method),
+        "num_games": 256,
+        "max_simulations": 48,
+        "explore": True,
+        "seed": 5,
+    }
+    on_cpu = new_search(RULES, linear, **options)
+    roots = [RULES.position(OPENINGS[g % len(OPENINGS)]) for g in range(256)]
+    on_cpu.roots[:] = np.array(roots, on_cpu.roots.dtype)
+    expected = on_cpu.run(48)
+    on_gpu = new_search(RULES, linear.on(device), **options)
+    on_gpu.roots[:] = on_cpu.roots
+    found = on_gpu.run(48)
+    assert (found.visits == expected.visits).all(axis=1).mean() > 0.98  # float ties may fall apart
+    assert (found.actions == expected.actions).mean() > 0.98
+    same = (found.visits == expected.visits).all(axis=1)
+    np.testing.assert_allclose(found.policy[same], expected.policy[same], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["fused-float16", "fused-bfloat16", "float16", "bfloat16"])
+def test_every_method_agrees_with_float32(method: str, device: torch.device) -> None:
+    net = build_net(NetConfig(width=64, depth=4), RULES.planes_shape, RULES.num_actions)
+    for head in (net.policy.last, net.value.last):
+        torch.nn.init.normal_(head.weight, std=0.1)
+    planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
+    expected = CudaEvaluator(net, RULES.planes_shape, device=device, method="float32")(planes)
+    found = CudaEvaluator(net, RULES.planes_shape, device=device, method=method)(planes)
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=0.02)
+
+
+def test_new_weights_reach_the_evaluator(device: torch.device) -> None:
+    nets = [build_net(NetConfig(), RULES.planes_shape, RULES.num_actions, seed=s) for s in (1, 2)]
+    for net in nets:
+        torch.nn.init.normal_(net.policy.last.weight, std=0.1)
+    planes = np.ones((1, *RULES.planes_shape), np.float32)
+    evaluator = CudaEvaluator(nets[0], RULES.planes_shape, device=device)
+    before, _ = evaluator(planes)
+    evaluator.load(nets[1])
+    after, _ = evaluator(planes)
+    fresh, _ = CudaEvaluator(nets[1], RULES.planes_shape, device=device)(planes)
+    assert not np.allclose(before, after)
+    np.testing.assert_allclose(after, fresh, atol=1e-3)
+
+
+def test_memory_does_not_grow_over_a_thousand_moves(device: torch.device) -> None:
+    net = build_net(NetConfig(), RULES.planes_shape, RULES.num_actions)
+    evaluator = CudaEvaluator(net, RULES.planes_shape, device=device)
+    config = SelfPlayConfig(games=128, simulations="8")
+    selfplay = DeviceSelfPlay(
+        RULES, evaluator, config=config, search=SearchConfig(), moves=20, seed=1
+    )
+    used = []
+    for _ in range(50):
+        selfplay.play(20, progress=0.0)
+        selfplay.collect().fetch()
+        evaluator.load(net)
+        used.append(torch.cuda.mem_get_info(device)[0])
+    assert used[-1] >= used[5]  # free memory
+
+
+def test_a_short_run_learns_and_resumes(tmp_path: Path, device: torch.device) -> None:
+    settings = [
+        "run.devices=cuda:0",
+        "run.minutes=0",
+        "run.iterations=12",
+        "run.checkpoint_every=4",
+        "run.strength_every=0",
+        "selfplay.games=256",
+        "selfplay.simulations=16",
+        "learning.batch_size=256",
+        "net.width=32",
+        "net.depth=2",
+    ]
+    config = apply(recipe_for("connect4", on_gpu=True), settings)
+    folder = RunFolder.create(tmp_path / "run", config)
+    train(folder, lambda moment: None)
+    folder.change(apply(config, ["run.iterations=16"]))
+    train(folder, lambda moment: None)
+    turns = [line for line in Stats(folder.path).lines() if line["kind"] == "iteration"]
+    assert [line["iteration"] for line in turns] == list(range(1, 17))
+    losses = [line["learning"]["losses"]["policy_kl"] for line in turns if line["learning"]]
+    assert losses[-1] < losses[0]
+    assert (tmp_path / "run" / "weights" / "000016.safetensors").exists()
