@@ -17,9 +17,10 @@ from rookery.arena import (
 )
 from rookery.base import ConfigError, RookeryError
 from rookery.games import game
-from rookery.interface.players import make_player, read_run
+from rookery.interface.players import make_player, read_net
 from rookery.interface.tables import error_table, not_best_table
 from rookery.interface.wording import screen
+from rookery.run import RunFolder
 
 
 def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
@@ -136,16 +137,25 @@ def test_texts_name_players(finished_run: Path) -> None:
 
 def test_a_run_is_named_with_iteration_and_simulations(finished_run: Path, tmp_path: Path) -> None:
     texts = ("", ":400", "@1", "@1:0")
-    found = [read_run(f"{finished_run}{text}") for text in texts]
-    assert [(run.iteration, run.simulations) for run in found if run] == [
-        (None, 100),
-        (None, 400),
-        (1, 100),
-        (1, 0),
-    ]
+    found = [read_net(f"{finished_run}{text}") for text in texts]
+    assert [net.simulations for net in found if net] == [100, 400, 100, 0]
+    folder = RunFolder(finished_run)
+    newest, first = folder.load_weights().fingerprint, folder.load_weights(1).fingerprint
+    assert newest != first
+    assert [net.load().fingerprint for net in found if net] == [newest, newest, first, first]
     odd = shutil.copytree(finished_run, tmp_path / "best@1:2")
-    run = read_run(str(odd))
-    assert run is not None and run.iteration is None and run.folder.path == odd
+    net = read_net(str(odd))
+    assert net is not None and net.name == odd.name and net.load().fingerprint == newest
+
+
+def test_a_net_comes_with_connect_four(rookery) -> None:
+    answer = rookery("eval", "connect4", "--simulations", "0", "--json")
+    strength = json.loads(answer.out)["strength"]["0"]
+    assert strength["errors"] < 6.0  # 4.6 when it was trained: docs/connect4.md
+    net = read_net("connect4:7")
+    assert net is not None and net.simulations == 7 and net.game.name == "connect4"
+    answer = rookery("eval", "tictactoe")
+    assert answer.code == 2 and "unknown run folder" in answer.err
 
 
 def test_a_run_plays_only_its_own_game(finished_run: Path) -> None:
@@ -155,7 +165,7 @@ def test_a_run_plays_only_its_own_game(finished_run: Path) -> None:
 
 def test_a_misspelt_run_folder_gets_the_nearest_name(finished_run: Path) -> None:
     with pytest.raises(RookeryError, match=f"did you mean {finished_run}"):
-        read_run(f"{finished_run}y")
+        read_net(f"{finished_run}y")
 
 
 def test_a_single_error_among_thousands_does_not_look_like_none() -> None:

@@ -1,12 +1,11 @@
-"""One position at a time: what a run's net and search think of it."""
+"""One position at a time: what a net and its search think of it."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from rookery.base import IllegalPosition
 from rookery.games import ONGOING
-from rookery.interface.players import evaluator_of
-from rookery.run import RunFolder
+from rookery.interface.players import NetText, evaluator_of
 from rookery.search import new_search
 
 DIGITS = 4
@@ -37,26 +36,19 @@ class Analysis:
 
 
 class Analyst:
-    """Searches positions given as text with the net of a run."""
+    """Searches positions given as text with a net."""
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        iteration: int | None,
-        *,
-        simulations: int,
-        devices: str = "cpu",
-    ) -> None:
-        self._game = folder.game
-        self._simulations = simulations
+    def __init__(self, net: NetText, *, devices: str = "cpu") -> None:
+        self._game = net.game
+        self._simulations = net.simulations
         self._search = new_search(
-            folder.game,
-            evaluator_of(folder, iteration, inference="float32", devices=devices),
-            config=folder.config.search,
+            net.game,
+            evaluator_of(net, inference="float32", devices=devices),
+            config=net.search,
             num_games=1,
-            max_simulations=simulations,
+            max_simulations=net.simulations,
             explore=False,
-            seed=folder.config.run.seed,
+            seed=net.seed,
         )
 
     def analyse(self, text: str) -> Analysis:

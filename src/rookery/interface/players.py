@@ -6,11 +6,12 @@ solver            perfect play, for connect4 and tictactoe
 RUN               the newest net of a run folder, with 100 simulations a move
 RUN:400           the same with 400; RUN:0 is the bare net
 RUN@120:400       its net of iteration 120
+connect4:400      the net that comes with a game
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rookery.arena import (
@@ -24,9 +25,10 @@ from rookery.arena import (
 )
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games import Game, game, game_names
-from rookery.nets import METHODS, CudaEvaluator, Evaluator
-from rookery.run import RunFolder
+from rookery.nets import METHODS, CudaEvaluator, Evaluator, Weights
+from rookery.run import RunFolder, load_shipped, shipped_names, shipped_search
 from rookery.runtime import find_device, use_device
+from rookery.search import SearchConfig
 
 SIMULATIONS = 100
 """Simulations a move where the text does not say."""
@@ -36,12 +38,18 @@ _RUN = re.compile(r"(?P<path>.+?)(@(?P<iteration>\d+))?(:(?P<simulations>\d+))?"
 
 
 @dataclass(frozen=True)
-class RunText:
-    """A run's net, as a text names it."""
+class NetText:
+    """A net, as a text names it: of a run folder, or the one that comes with a game."""
 
-    folder: RunFolder
-    iteration: int | None
+    name: str
+    """How people know it: the run's folder, or the game."""
+    game: Game
+    search: SearchConfig
+    load: Callable[[], Weights]
     simulations: int
+    inference: str = "auto"
+    """How its run evaluated it."""
+    seed: int = 1
 
 
 def find_game(name: str) -> Game:
@@ -60,32 +68,65 @@ def is_game(text: str) -> bool:
     return text in game_names() or text.endswith(".py")
 
 
-def read_run(
-    text: str, *, simulations: int = SIMULATIONS, others: Iterable[str] = PLAIN
-) -> RunText | None:
-    """The run that `text` names, or None if it names a plain player.
+def read_net(
+    text: str,
+    *,
+    simulations: int = SIMULATIONS,
+    iteration: int | None = None,
+    others: Iterable[str] = PLAIN,
+) -> NetText | None:
+    """The net that `text` names, or None if it names a plain player.
 
     `others` are what else may stand in its place: the nearest of them is named in the error.
     """
     if text in ("random", "solver") or text.split(":")[0] == "minimax":
         return None
     if Path(text).is_dir():
-        return RunText(RunFolder(Path(text)), None, simulations)
+        return _net_of_run(Path(text), iteration, simulations)
     parts = _RUN.fullmatch(text)
-    if parts is None or not Path(parts["path"]).is_dir():
-        raise UnknownName("run folder or name", text, (*others, *_neighbours(Path(text).parent)))
-    iteration = int(parts["iteration"]) if parts["iteration"] else None
+    if parts is None:
+        raise UnknownName("run folder or name", text, others)
     wanted = int(parts["simulations"]) if parts["simulations"] else simulations
-    return RunText(RunFolder(Path(parts["path"])), iteration, wanted)
+    if parts["path"] in shipped_names() and not parts["iteration"]:
+        return _net_of_game(game(parts["path"]), wanted)
+    if not Path(parts["path"]).is_dir():
+        known = (*others, *shipped_names(), *_neighbours(Path(text).parent))
+        raise UnknownName("run folder or name", text, known)
+    number = int(parts["iteration"]) if parts["iteration"] else iteration
+    return _net_of_run(Path(parts["path"]), number, wanted)
+
+
+def _net_of_run(path: Path, iteration: int | None, simulations: int) -> NetText:
+    folder = RunFolder(path)
+    return NetText(
+        name=path.name,
+        game=folder.game,
+        search=folder.config.search,
+        load=lambda: folder.load_weights(iteration),
+        simulations=simulations,
+        inference=folder.config.run.inference,
+        seed=folder.config.run.seed,
+    )
+
+
+def _net_of_game(rules: Game, simulations: int) -> NetText:
+    return NetText(
+        name=f"{rules.name} net",
+        game=rules,
+        search=shipped_search(rules),
+        load=lambda: load_shipped(rules),
+        simulations=simulations,
+    )
 
 
 def make_player(
     text: str, game: Game, *, seed: int, inference: str = "float32", devices: str = "cpu"
 ) -> Player:
     """The player that `text` names, for `game`."""
-    run = read_run(text)
-    if run is not None:
-        return net_player(run, game, seed=seed, inference=inference, name=text, devices=devices)
+    net = read_net(text)
+    if net is not None:
+        net = replace(net, name=text)
+        return net_player(net, game, seed=seed, inference=inference, devices=devices)
     if text == "random":
         return RandomPlayer(game, seed)
     if text == "solver":
@@ -94,37 +135,34 @@ def make_player(
 
 
 def net_player(
-    run: RunText, game: Game, *, seed: int, inference: str, name: str, devices: str
+    net: NetText, game: Game, *, seed: int, inference: str, devices: str
 ) -> SearchPlayer:
-    """The player of a run's net."""
-    if run.folder.game.name != game.name:
+    """The player of a net."""
+    if net.game.name != game.name:
         raise ConfigError(
-            f"{run.folder.path} plays {run.folder.game.name}, not {game.name}; "
-            f"choose a run of {game.name}"
+            f"{net.name} plays {net.game.name}, not {game.name}; choose a run of {game.name}"
         )
     return SearchPlayer(
         game,
-        evaluator_of(run.folder, run.iteration, inference=inference, devices=devices),
-        config=run.folder.config.search,
-        simulations=run.simulations,
+        evaluator_of(net, inference=inference, devices=devices),
+        config=net.search,
+        simulations=net.simulations,
         seed=seed,
-        name=name,
+        name=net.name,
     )
 
 
-def evaluator_of(
-    folder: RunFolder, iteration: int | None, *, inference: str, devices: str
-) -> Evaluator | CudaEvaluator:
-    """A run's net, the newest one by default, ready to be asked.
+def evaluator_of(net: NetText, *, inference: str, devices: str) -> Evaluator | CudaEvaluator:
+    """A net ready to be asked.
 
     On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
     """
-    net, device = folder.load_weights(iteration).build(), find_device(devices)
+    module, device = net.load().build(), find_device(devices)
     if device.type == "cuda":
         use_device(device)
-        return CudaEvaluator(net, folder.game.planes_shape, device=device)
+        return CudaEvaluator(module, net.game.planes_shape, device=device)
     known = inference if inference in METHODS else "auto"
-    return Evaluator(net, folder.game.planes_shape, method=known)
+    return Evaluator(module, net.game.planes_shape, method=known)
 
 
 def solver_player(game: Game, *, seed: int) -> SolverPlayer:
@@ -137,7 +175,9 @@ def solver_player(game: Game, *, seed: int) -> SolverPlayer:
 
 
 def default_opponent(game: Game) -> str:
-    """Whom a person meets who has no run: perfect play where it is found at once."""
+    """Whom a person meets who has no run: the net that comes with the game, or perfect play."""
+    if game.name in shipped_names():
+        return game.name
     return "solver" if game.name == "tictactoe" else f"minimax:{DEPTH}"
 
 

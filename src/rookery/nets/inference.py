@@ -47,10 +47,11 @@ METHODS = (*DTYPES, *COMPILED, "openvino")
 MEASURE_SECONDS = 0.2
 COMPILE_SECONDS = 20.0
 """What torch.compile may take on a slow core."""
-HOPELESS = 25
-"""A method this many times slower than float32 on a single board is not measured further."""
+FEW = (1, 8)
+HOPELESS = 6
+"""A method this many times slower than float32 on a few boards is not measured further."""
 HOPELESS_TRIES = 3
-"""Single boards before giving up: the first call prepares kernels, others may be disturbed."""
+"""Before giving up: the first call prepares kernels, others may be disturbed."""
 TOLERANCE = 0.02
 """Largest difference of a probability from float32's that a method may show."""
 
@@ -195,10 +196,8 @@ class _Trial:
         self._net = without_zero_layers(folded)
         self._planes_shape = planes_shape
         self._boards = torch.from_numpy(random_boards(batch_size, planes_shape))
-        plain = _TorchPlan(self._net, torch.float32)
-        self._expected = plain(self._boards)
-        seconds = min(_seconds(lambda: plain(self._boards[:1])) for _ in range(10))
-        self._hopeless_seconds = HOPELESS * seconds
+        self._plain = _TorchPlan(self._net, torch.float32)
+        self._expected = self._plain(self._boards)
         self.plans: dict[str, _Plan] = {}
         self.rates: dict[str, float] = {}
         self.dropped: dict[str, str] = {}
@@ -221,16 +220,19 @@ class _Trial:
         return max(self.rates, key=self.rates.__getitem__)
 
     def _doubt(self, method: str, plan: _Plan) -> str:
-        if method in DTYPES and self._is_hopeless(plan):
-            return f"hopeless: one board takes over {HOPELESS} times as long as in float32"
+        few = [count for count in FEW if count <= len(self._boards)]
+        if method in DTYPES and any(self._is_hopeless(plan, count) for count in few):
+            return f"hopeless: a few boards take over {HOPELESS} times as long as in float32"
         logits, wdl = plan(self._boards)
         policy_error = (logits.softmax(1) - self._expected[0].softmax(1)).abs().max().item()
         error = max(policy_error, (wdl - self._expected[1]).abs().max().item())
         return "" if error <= TOLERANCE else f"differs from float32 by {error:.3g}"
 
-    def _is_hopeless(self, plan: _Plan) -> bool:
-        tries = (_seconds(lambda: plan(self._boards[:1])) for _ in range(HOPELESS_TRIES))
-        return all(seconds > self._hopeless_seconds for seconds in tries)
+    def _is_hopeless(self, plan: _Plan, count: int) -> bool:
+        boards = self._boards[:count]
+        limit = HOPELESS * min(_seconds(lambda: self._plain(boards)) for _ in range(5))
+        tries = (_seconds(lambda: plan(boards)) for _ in range(HOPELESS_TRIES))
+        return all(seconds > limit for seconds in tries)
 
 
 def _choose(

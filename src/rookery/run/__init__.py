@@ -5,6 +5,7 @@ from rookery.run.folder import RunFolder
 from rookery.run.loop import train
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.recipes import RECIPES, recipe_for
+from rookery.run.shipped import load_shipped, shipped_names, shipped_search
 from rookery.run.stats import Stats
 
 __all__ = [
@@ -18,8 +19,11 @@ __all__ = [
     "Watcher",
     "apply",
     "from_json",
+    "load_shipped",
     "recipe_for",
     "setting_names",
+    "shipped_names",
+    "shipped_search",
     "to_json",
     "train",
 ]

@@ -2,20 +2,19 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rookery.interface.cli.failures import USAGE, one_line
-from rookery.interface.cli.settings import Devices
+from rookery.interface.cli.settings import NET, Devices
 
 if TYPE_CHECKING:
     from rookery.interface.analyst import Analyst
 
 
 def analyse(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
     simulations: Annotated[int, typer.Option(min=1, help="Simulations a position.")] = 100,
     iteration: Annotated[
         int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
@@ -27,10 +26,10 @@ def analyse(
     A position is the moves so far (Connect Four: columns 1 to 7); an empty line is the start.
     """
     from rookery.interface.analyst import Analyst
-    from rookery.run import RunFolder
+    from rookery.interface.cli.settings import find_net
 
-    folder = RunFolder(run)
-    analyst = Analyst(folder, iteration, simulations=simulations, devices=devices)
+    net = find_net(run, simulations=simulations, iteration=iteration)
+    analyst = Analyst(net, devices=devices)
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
     bad_lines = 0

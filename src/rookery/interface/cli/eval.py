@@ -2,20 +2,19 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Devices
+from rookery.interface.cli.settings import NET, Devices, find_net
 
 if TYPE_CHECKING:
     from rookery.arena import Strength
-    from rookery.run import RunFolder
+    from rookery.interface.players import NetText
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
     simulations: Annotated[
         str, typer.Option(help="Simulations a move, separated by commas; 0 is the bare net.")
     ] = "0,32,100",
@@ -25,18 +24,16 @@ def evaluate(
     devices: Devices = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
-    """Measure a run's net: its share of mistakes, alone and with search."""
-    from rookery.run import RunFolder
-
+    """Measure a net: its share of mistakes, alone and with search."""
     counts = read_counts(simulations)
-    folder = RunFolder(run)
-    measured = measure(folder, iteration, counts=counts, devices=devices)
+    net = find_net(run, iteration=iteration)
+    measured = measure(net, counts=counts, devices=devices)
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
-        answer = {"run": str(run), "game": folder.game.name, "strength": table}
+        answer = {"run": run, "game": net.game.name, "strength": table}
         print(json.dumps(answer))
     else:
-        _show(folder, measured)
+        _show(run, net.game.name, measured)
 
 
 def read_counts(text: str) -> list[int]:
@@ -49,26 +46,22 @@ def read_counts(text: str) -> list[int]:
     return sorted({int(part) for part in parts})
 
 
-def measure(
-    folder: "RunFolder", iteration: int | None, *, counts: list[int], devices: str
-) -> "dict[int, Strength]":
+def measure(net: "NetText", *, counts: list[int], devices: str) -> "dict[int, Strength]":
     """What the game's ruler says at each number of simulations."""
     from rookery.arena import SearchPlayer, ruler_for
     from rookery.interface.players import evaluator_of
     from rookery.interface.wording import screen
 
-    evaluator = evaluator_of(
-        folder, iteration, inference=folder.config.run.inference, devices=devices
-    )
-    ruler, console = ruler_for(folder.game), screen()
+    evaluator = evaluator_of(net, inference=net.inference, devices=devices)
+    ruler, console = ruler_for(net.game), screen()
     measured: dict[int, Strength] = {}
     for number in counts:
         player = SearchPlayer(
-            folder.game,
+            net.game,
             evaluator,
-            config=folder.config.search,
+            config=net.search,
             simulations=number,
-            seed=folder.config.run.seed,
+            seed=net.seed,
             name=heading(number),
         )
         if console.is_terminal:
@@ -84,13 +77,14 @@ def heading(simulations: int) -> str:
     return f"{simulations} simulations" if simulations else "bare net"
 
 
-def _show(folder: "RunFolder", measured: "dict[int, Strength]") -> None:
+def _show(run: str, game: str, measured: "dict[int, Strength]") -> None:
     from rookery.interface.tables import error_table, not_best_table
     from rookery.interface.wording import screen
 
     console = screen()
     columns = [(heading(number), strength) for number, strength in measured.items()]
-    console.print(f"{folder.game.name} in {folder.path}", style="bold", soft_wrap=True)
+    heading_line = f"the net that comes with {game}" if run == game else f"{game} in {run}"
+    console.print(heading_line, style="bold", soft_wrap=True)
     for table in (error_table(columns), not_best_table(columns)):
         if table is not None:
             console.print()

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from rookery.arena import MatchReport
     from rookery.games import Game
 
-PLAYERS = "random, minimax:4, solver, RUN, RUN:SIMULATIONS or RUN@ITERATION:SIMULATIONS."
+PLAYERS = (
+    "random, minimax:4, solver, RUN, RUN:SIMULATIONS, RUN@ITERATION:SIMULATIONS, connect4:400."
+)
 
 
 def match(
@@ -51,10 +53,10 @@ def match(
 def _game(name: str | None, texts: tuple[str, str]) -> "Game":
     """The game that the players and the option agree on."""
     from rookery.base import ConfigError
-    from rookery.interface.players import find_game, read_run
+    from rookery.interface.players import find_game, read_net
 
-    runs = [run for run in map(read_run, texts) if run is not None]
-    found = {run.folder.game.name: run.folder.game for run in runs}
+    nets = [net for net in map(read_net, texts) if net is not None]
+    found = {net.game.name: net.game for net in nets}
     if name is not None:
         rules = find_game(name)
         found.setdefault(rules.name, rules)

@@ -1,7 +1,6 @@
 """`rookery play`: a person against a player, in the terminal."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,6 +42,7 @@ def play(
 def _opponent(
     against: str, opponent: str | None, *, simulations: int, seed: int, devices: str
 ) -> "tuple[Game, Player]":
+    from rookery.base import ConfigError
     from rookery.games import game_names
     from rookery.interface.players import (
         default_opponent,
@@ -50,21 +50,19 @@ def _opponent(
         is_game,
         make_player,
         net_player,
-        read_run,
+        read_net,
     )
 
-    if is_game(against):
-        game = find_game(against)
-        return game, make_player(
-            opponent or default_opponent(game), game, seed=seed, devices=devices
-        )
-    run = read_run(against, simulations=simulations, others=game_names())
-    if run is None:
-        from rookery.base import ConfigError
-
-        raise ConfigError(f"play a run or a game; for {against} say --opponent {against} as well")
-    game = run.folder.game
-    if opponent:
+    game = find_game(against) if is_game(against) else None
+    if opponent and game:
         return game, make_player(opponent, game, seed=seed, devices=devices)
-    name = Path(run.folder.path).name
-    return game, net_player(run, game, seed=seed, inference="float32", name=name, devices=devices)
+    text = default_opponent(game) if game else against
+    net = read_net(text, simulations=simulations, others=game_names())
+    if game and net is None:
+        return game, make_player(text, game, seed=seed, devices=devices)
+    if net is None:
+        raise ConfigError(f"play a run or a game; for {against} say --opponent {against} as well")
+    if opponent:
+        return net.game, make_player(opponent, net.game, seed=seed, devices=devices)
+    player = net_player(net, net.game, seed=seed, inference="float32", devices=devices)
+    return net.game, player

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rookery.interface.players import NetText
     from rookery.run import Config
 
 Minutes = Annotated[
@@ -19,6 +20,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
 ]
+NET = "A run folder, or a game that a net comes with."
 Devices = Annotated[
     str,
     typer.Option("--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."),
@@ -31,3 +33,14 @@ def changed(config: "Config", minutes: float | None, settings: Iterable[str] | N
 
     length = [] if minutes is None else [f"run.minutes={minutes}", "run.iterations=0"]
     return apply(config, [*length, *(settings or ())])
+
+
+def find_net(text: str, *, simulations: int = 100, iteration: int | None = None) -> "NetText":
+    """The net that `text` names, or an error where it names none."""
+    from rookery.base import ConfigError
+    from rookery.interface.players import read_net
+
+    net = read_net(text, simulations=simulations, iteration=iteration, others=())
+    if net is None:
+        raise ConfigError(f"{text} is a player without a net; give a run folder")
+    return net

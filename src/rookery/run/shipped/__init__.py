@@ -1,0 +1,32 @@
+"""Nets that come with Rookery, so that there is somebody to play against at once.
+
+docs/connect4.md says how each was trained, by which command and when, and how strong it is.
+"""
+
+from pathlib import Path
+
+from rookery.base import ConfigError
+from rookery.games import Game
+from rookery.nets import NetGame, Weights, load
+from rookery.run.recipes import GPU_DEFAULTS, RECIPES
+from rookery.search import SearchConfig
+
+FOLDER = Path(__file__).parent
+
+
+def shipped_names() -> tuple[str, ...]:
+    """The games that a net comes with."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.safetensors")))
+
+
+def load_shipped(game: Game) -> Weights:
+    """The net that comes with `game`."""
+    if game.name not in shipped_names():
+        raise ConfigError(f"no net comes with {game.name}; train one: rookery train {game.name}")
+    fits = NetGame(game.name, game.version, game.planes_shape, game.num_actions)
+    return load(FOLDER / f"{game.name}.safetensors", fits)
+
+
+def shipped_search(game: Game) -> SearchConfig:
+    """The search that it was trained with."""
+    return RECIPES[GPU_DEFAULTS[game.name]]().search
