@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch
 
 from rookery.games import check_game, game
 from rookery.interface.cli.app import run
@@ -74,6 +75,11 @@ COMMANDS = {
     "eval runs/hexapawn": Entry("minimax:2", "--simulations 0"),
     "play runs/hexapawn --first it": Entry("hexapawn plays", typed="quit\n"),
     "eval runs/connect4-1 --simulations 0,100": Entry("begin-hard", "--simulations 0"),
+    "play connect4": Entry("connect4 net plays", "--simulations 2", typed="4\nquit\n"),
+    "eval connect4 --simulations 0": Entry("begin-hard"),
+    '.venv/bin/pip install ".[cuda]"': Entry("cuda = ["),
+    "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),
+    "eval runs/connect4-1 --simulations 0,100,800 --devices cuda:0": Entry("begin-hard"),
 }
 
 
@@ -121,11 +127,17 @@ def test_command_works(
         made = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
         assert made.returncode == 0 and entry.prints in made.stdout, made
         return
+    if command.startswith(".venv/bin/pip install "):
+        assert entry.prints in (ROOT / "pyproject.toml").read_text()
+        return
     typist, _, words = command.rpartition("| ")
     typed = subprocess.check_output(typist, shell=True, text=True) if typist else entry.typed
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     code = run(shlex.split(f"{words} {entry.options}"))
     captured = capfd.readouterr()
+    if "cuda:0" in command and not torch.cuda.is_available():
+        assert code == 2 and "there is no NVIDIA GPU" in captured.err
+        return
     assert code == 0 and entry.prints in captured.out, captured
 
 
