@@ -12,11 +12,11 @@ ROOMS = sorted(path.parent.name for path in Path(rookery.__file__).parent.glob("
 
 
 def public_names(room: ModuleType) -> list[str]:
-    """What the room holds, without its files and private names."""
+    """What the room holds, without private names, its files and modules that it does not name."""
     return sorted(
         name
         for name, value in vars(room).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        if name in room.__all__ or not (name.startswith("_") or isinstance(value, ModuleType))
     )
 
 

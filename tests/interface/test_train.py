@@ -34,7 +34,7 @@ def test_training_ends_with_a_summary_and_the_next_commands(
     answer = rookery("train", "tictactoe", *tiny)
     assert answer.code == 0 and answer.err == ""
     lines = answer.out.splitlines()
-    assert lines[0] == "Training tictactoe in runs/tictactoe-1, recipe tictactoe-demo"
+    assert lines[0] == "Training tictactoe in runs/tictactoe-1, recipe tictactoe-demo, on cpu"
     assert any("100%" in line and "loss" in line and "errors" in line for line in lines)
     assert "Finished: tictactoe in runs/tictactoe-1" in lines
     assert any("2 iterations" in line and "288 positions" in line for line in lines)

@@ -87,7 +87,7 @@ def tiny_config() -> Config:
 def finished(tmp_path_factory: pytest.TempPathFactory, tiny_config: Config) -> RunFolder:
     """A finished run, never stopped, with measurements of strength; only to be read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rookery.run.loop.ruler_for", brief_ruler)
+        patch.setattr("rookery.run.ring.ruler_for", brief_ruler)
         config = apply(tiny_config, ["run.strength_every=4"])
         folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "finished", config)
         train(folder, lambda moment: None)
@@ -97,7 +97,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, tiny_config: Config) -> R
 @pytest.fixture
 def quick_strength(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strength is measured in a few games: every position of Tic-Tac-Toe takes seconds."""
-    monkeypatch.setattr("rookery.run.loop.ruler_for", brief_ruler)
+    monkeypatch.setattr("rookery.run.ring.ruler_for", brief_ruler)
 
 
 def brief_ruler(game: Any) -> MatchRuler:

@@ -5,11 +5,13 @@ import re
 
 import torch
 
-from rookery.base import DeviceMissing, UnknownName
+from rookery.base import ConfigError, DeviceMissing, UnknownName
 
 
 def find_device(name: str) -> torch.device:
     """The device that `name` asks for; `auto` is the first GPU where there is one that works."""
+    if "," in name:
+        raise ConfigError(f"--devices takes one device at a time, got {name}")
     if name == "auto":
         return best_device()
     if name == "cpu":

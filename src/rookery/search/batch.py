@@ -38,7 +38,7 @@ class Search:
         self.tree.streams[:] = seeds(num_games, seed, "search")
         self.evaluations = 0
         self._settings = config.settings(explore=explore)
-        self._kernels = cpu.bind(game.rules)
+        self._kernels = cpu.bind(game.rules, config.method)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property

@@ -16,9 +16,9 @@ NO_LIMIT = np.int64(2**62)
 
 
 @cache
-def bind(rules: ModuleType) -> ModuleType:
-    """`begin`, `descend`, `gather`, `ascend` and `decide` over games, for the game of `rules`."""
-    one = simulate.bind(rules)
+def bind(rules: ModuleType, method: str) -> ModuleType:
+    """`begin`, `descend`, `gather`, `ascend` and `decide` over games, for one game, one way."""
+    one = simulate.bind(rules, method)
 
     @parallel
     def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
@@ -54,4 +54,4 @@ def bind(rules: ModuleType) -> ModuleType:
         "ascend": ascend,
         "decide": decide_all,
     }
-    return namespace(f"{rules.__name__}.cpu", functions)
+    return namespace(f"{rules.__name__}.{method}.cpu", functions)

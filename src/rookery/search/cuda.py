@@ -18,7 +18,7 @@ from rookery.search import simulate
 from rookery.search.decisions import Decisions
 from rookery.search.evaluators import DeviceEvaluator
 from rookery.search.gumbel import visit_table
-from rookery.search.settings import SearchConfig, Settings
+from rookery.search.settings import SearchConfig
 from rookery.search.tree import Tree, layout
 
 FREE_SIMULATIONS = np.int64(6)
@@ -29,9 +29,9 @@ A wave takes as long as its slowest game, so that none may run on for ever.
 
 
 @cache
-def bind(rules: ModuleType) -> SimpleNamespace:
-    """`begin`, `descend`, `gather`, `ascend` and `decide` as kernels, for the game of `rules`."""
-    one = simulate.bind(rules)
+def bind(rules: ModuleType, method: str) -> SimpleNamespace:
+    """`begin`, `descend`, `gather`, `ascend` and `decide` as kernels, for one game, one way."""
+    one = simulate.bind(rules, method)
 
     @kernel
     def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
@@ -81,19 +81,20 @@ class DeviceTrees:
         game: Game,
         evaluator: DeviceEvaluator,
         *,
-        settings: Settings,
+        config: SearchConfig,
+        explore: bool,
         num_games: int,
         max_simulations: int,
         seed: int,
     ) -> None:
         self.num_games = num_games
-        self.settings = settings
+        self.settings = config.settings(explore=explore)
         self.device = device = evaluator.device
         self._evaluator = evaluator
         arrays = layout(game, num_games, max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
-        self.kernels = bind(game.rules)
+        self.kernels = bind(game.rules, config.method)
         self._planes = torch.zeros((num_games, *game.planes_shape), device=device)
         self.needs_net = zeros(device, np.bool_, num_games)
         self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
@@ -134,7 +135,8 @@ class CudaSearch:
         self._trees = DeviceTrees(
             game,
             evaluator,
-            settings=config.settings(explore=explore),
+            config=config,
+            explore=explore,
             num_games=num_games,
             max_simulations=max_simulations,
             seed=seed,

@@ -10,12 +10,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import Index, Number, compiled
+from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
 from rookery.search.settings import Settings
-from rookery.search.tree import ROOT, Tree, edge_value, edges_of
-
-NEVER = np.float32(-1e30)
+from rookery.search.tree import NEVER, ROOT, Tree, edge_value, edges_of, may_choose
 
 
 def considered_visits(num_considered: int, simulations: int) -> list[int]:
@@ -38,6 +36,17 @@ def visit_table(considered: int, simulations: int) -> NDArray[np.int32]:
     """[considered + 1, simulations] `considered_visits` for every number of moves."""
     rows = [considered_visits(count, simulations) for count in range(considered + 1)]
     return np.array(rows, np.int32).reshape(considered + 1, simulations)
+
+
+@compiled
+def draw_noise(tree: Tree, settings: Settings, g: Index) -> Number:
+    """The Gumbel noise of one of the root's edges, from stream g."""
+    return -math.log(-math.log(uniform(tree.streams, g)))
+
+
+@compiled
+def temper_noise(tree: Tree, g: Index) -> None:
+    """Gumbel noise is taken as it was drawn."""
 
 
 @compiled
@@ -134,4 +143,34 @@ def select_inner(tree: Tree, settings: Settings, g: Index, node: Index) -> Index
         is_lost = settings.prove and edge.proof == LOSS
         if score > best_score and not is_lost:
             best, best_score = first + i, score
+    return best
+
+
+@compiled
+def select(
+    tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index, node: Index
+) -> Index:
+    """The edge that the simulation takes from `node`."""
+    if node == 0:
+        return select_root(tree, settings, table, g)
+    return select_inner(tree, settings, g, node)
+
+
+@compiled
+def score_root(tree: Tree, settings: Settings, g: Index) -> Index:
+    """Write the improved policy into `tree.scores`; the index of the move to make."""
+    score_edges(tree, settings, g, ROOT)
+    first, count = edges_of(tree, g, ROOT)
+    most = -1
+    for i in range(count):
+        if may_choose(tree, settings, g, first + i):
+            most = max(most, tree.edges[g, first + i].visits)
+        else:
+            tree.scores[g, i] = NEVER
+    best, best_score = 0, np.float32(2.0) * NEVER
+    for i in range(count):
+        score = tree.scores[g, i] + settings.gumbel_scale * tree.noise[g, i]
+        if tree.edges[g, first + i].visits == most and score > best_score:
+            best, best_score = i, score
+    softmax_scores(tree, g, count)
     return best

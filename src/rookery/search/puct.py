@@ -7,12 +7,12 @@ priors growing slowly with the visits.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
-from rookery.search.gumbel import NEVER
 from rookery.search.settings import Settings
-from rookery.search.tree import Tree, edge_value, edges_of
+from rookery.search.tree import NEVER, ROOT, Tree, edge_value, edges_of, may_choose
 
 
 @compiled
@@ -37,8 +37,10 @@ def noisy_prior(tree: Tree, settings: Settings, g: Index, node: Index, i: Index)
 
 
 @compiled
-def select_puct(tree: Tree, settings: Settings, g: Index, node: Index) -> Index:
-    """The edge of the highest value plus bonus; no proved loss."""
+def select(
+    tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index, node: Index
+) -> Index:
+    """The edge of the highest value plus bonus; no proved loss. The table is Gumbel's."""
     first, count = edges_of(tree, g, node)
     total, mean = survey(tree, g, node)
     growth = math.log((np.float32(total) + settings.c_base + np.float32(2.0)) / settings.c_base)
@@ -71,3 +73,40 @@ def draw_gamma(tree: Tree, g: Index, alpha: Number) -> Number:
             limit = 0.5 * normal * normal + d - d * cube + d * math.log(cube)
             if math.log(uniform(tree.streams, g)) < limit:
                 return d * cube * boost
+
+
+@compiled
+def draw_noise(tree: Tree, settings: Settings, g: Index) -> Number:
+    """The gamma draw of one of the root's edges."""
+    return draw_gamma(tree, g, settings.noise_alpha)
+
+
+@compiled
+def temper_noise(tree: Tree, g: Index) -> None:
+    """Make the gamma draws of the root's edges one Dirichlet draw."""
+    total = np.float32(0.0)
+    for i in range(tree.nodes[g, 0].num_edges):
+        total += tree.noise[g, i]
+    for i in range(tree.nodes[g, 0].num_edges):
+        tree.noise[g, i] /= total
+
+
+@compiled
+def score_root(tree: Tree, settings: Settings, g: Index) -> Index:
+    """Write the shares of visits into `tree.scores`; the index of the most visited move."""
+    first, count = edges_of(tree, g, ROOT)
+    total = np.float32(0.0)
+    best, best_score = 0, np.float32(-1.0)
+    for i in range(count):
+        is_open = may_choose(tree, settings, g, first + i)
+        tree.scores[g, i] = (
+            np.float32(tree.edges[g, first + i].visits) if is_open else np.float32(0.0)
+        )
+        total += tree.scores[g, i]
+        if tree.scores[g, i] > best_score:
+            best, best_score = i, tree.scores[g, i]
+    for i in range(count):
+        tree.scores[g, i] /= max(total, np.float32(1.0))
+    if total == 0:
+        tree.scores[g, best] = 1.0
+    return best

@@ -1,14 +1,14 @@
 """How to search: what a user sets, and the same numbers as the kernels take them."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from rookery.base import ConfigError, UnknownName
 
-GUMBEL, PUCT = 0, 1
-METHODS = {"gumbel": GUMBEL, "puct": PUCT}
+METHODS = ("gumbel", "puct")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SearchConfig:
         if self.method not in METHODS:
             raise UnknownName("search.method", self.method, METHODS)
         for name in ("considered", "c_visit", "c_scale", "c_init", "c_base", "noise_alpha"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < inf:
                 raise ConfigError(f"search.{name} must be above 0, got {getattr(self, name)}")
         if not 0 <= self.noise_fraction <= 1:
             raise ConfigError(f"search.noise_fraction must be in 0..1, got {self.noise_fraction}")
@@ -48,7 +48,6 @@ class SearchConfig:
     def settings(self, *, explore: bool) -> "Settings":
         """The same for the kernels; without `explore` there is no noise at the root."""
         return Settings(
-            method=METHODS[self.method],
             considered=self.considered,
             c_visit=np.float32(self.c_visit),
             c_scale=np.float32(self.c_scale),
@@ -65,7 +64,6 @@ class SearchConfig:
 class Settings(NamedTuple):
     """`SearchConfig` as plain numbers, a tuple that kernels take."""
 
-    method: int
     considered: int
     c_visit: np.float32
     c_scale: np.float32

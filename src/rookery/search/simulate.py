@@ -10,55 +10,15 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import Index, Number, compiled, namespace, uniform
+from rookery.base import Index, Number, compiled, namespace
 from rookery.games import ONGOING, WIN
 from rookery.search import gumbel, puct
-from rookery.search.decide import decide
-from rookery.search.settings import PUCT, Settings
-from rookery.search.tree import UNVISITED, Tree, add_edges, add_node, edges_of, plant
+from rookery.search.decide import write_decision
+from rookery.search.settings import Settings
+from rookery.search.tree import NEVER, UNVISITED, Tree, add_edges, add_node, edges_of, plant
 
-Table = NDArray[np.int32]  # `gumbel.visit_table`
-Logits = NDArray[np.float32]  # [A] of one position
-
-
-@compiled
-def begin(tree: Tree, settings: Settings, simulations: Index, g: Index) -> None:
-    """Empty tree g, draw the noise of its root, and owe it `simulations`."""
-    plant(tree, g)
-    tree.searches[g].simulations_left = simulations
-    for i in range(tree.noise.shape[1]):
-        if settings.method == PUCT:
-            tree.noise[g, i] = puct.draw_gamma(tree, g, settings.noise_alpha)
-        else:
-            tree.noise[g, i] = -math.log(-math.log(uniform(tree.streams, g)))
-
-
-@compiled
-def select(tree: Tree, settings: Settings, table: Table, g: Index, node: Index) -> Index:
-    """The edge that the simulation takes from `node`."""
-    if settings.method == PUCT:
-        return puct.select_puct(tree, settings, g, node)
-    if node == 0:
-        return gumbel.select_root(tree, settings, table, g)
-    return gumbel.select_inner(tree, settings, g, node)
-
-
-@compiled
-def walk(tree: Tree, settings: Settings, table: Table, g: Index) -> Index:
-    """Follow the tree from the root; the node where it ends, or UNVISITED past its last edge."""
-    node, length = np.int64(0), 0
-    while (
-        node != UNVISITED
-        and tree.nodes[g, node].num_edges > 0
-        and tree.nodes[g, node].proof == ONGOING
-    ):
-        edge = select(tree, settings, table, g, node)
-        tree.path[g, length].node = node
-        tree.path[g, length].edge = edge
-        length += 1
-        node = np.int64(tree.edges[g, edge].child)
-    tree.searches[g].path_length = length
-    return node
+WAYS = {"gumbel": gumbel, "puct": puct}
+"""A way is a module: `draw_noise`, `temper_noise`, `select` and `score_root`."""
 
 
 @compiled
@@ -104,7 +64,7 @@ def write_priors(
     tree: Tree, g: Index, first: Index, count: Index, logits: NDArray[np.float32]
 ) -> None:
     """Edges for the `count` legal moves in `tree.legal`, with the log softmax of their logits."""
-    highest = gumbel.NEVER
+    highest = NEVER
     for i in range(count):
         highest = max(highest, logits[tree.legal[g, i]])
     total = np.float32(0.0)
@@ -118,18 +78,48 @@ def write_priors(
         edge.prior = math.exp(edge.log_prior)
 
 
-@compiled
-def normalise_noise(tree: Tree, g: Index) -> None:
-    """Make the gamma draws of the root's edges one Dirichlet draw."""
-    total = np.float32(0.0)
-    for i in range(tree.nodes[g, 0].num_edges):
-        total += tree.noise[g, i]
-    for i in range(tree.nodes[g, 0].num_edges):
-        tree.noise[g, i] /= total
+def bind_way(way: ModuleType) -> ModuleType:
+    """`begin`, `walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
+
+    @compiled
+    def begin(tree, settings, simulations, g):  # type: ignore[no-untyped-def]
+        """Empty tree g, draw the noise of its root, and owe it `simulations`."""
+        plant(tree, g)
+        tree.searches[g].simulations_left = simulations
+        for i in range(tree.noise.shape[1]):
+            tree.noise[g, i] = way.draw_noise(tree, settings, g)
+
+    @compiled
+    def walk(tree, settings, table, g):  # type: ignore[no-untyped-def]
+        """Follow the tree from the root; the node where it ends, UNVISITED past its last edge."""
+        node, length = np.int64(0), 0
+        while (
+            node != UNVISITED
+            and tree.nodes[g, node].num_edges > 0
+            and tree.nodes[g, node].proof == ONGOING
+        ):
+            edge = way.select(tree, settings, table, g, node)
+            tree.path[g, length].node = node
+            tree.path[g, length].edge = edge
+            length += 1
+            node = np.int64(tree.edges[g, edge].child)
+        tree.searches[g].path_length = length
+        return node
+
+    @compiled
+    def decide(tree, settings, g, actions, policy, visits, values):  # type: ignore[no-untyped-def]
+        """Write row g of the decisions."""
+        best = way.score_root(tree, settings, g)
+        write_decision(tree, g, best, actions, policy, visits, values)
+
+    functions = {"begin": begin, "walk": walk, "decide": decide}
+    return namespace(f"{way.__name__}.way", functions)
 
 
-def bind(rules: ModuleType) -> ModuleType:
-    """`begin`, `descend`, `write_planes`, `ascend` and `decide` for the game of `rules`."""
+def bind(rules: ModuleType, method: str) -> ModuleType:
+    """`begin`, `descend`, `write_planes`, `ascend` and `decide`: a game, and a way to search it."""
+    way = WAYS[method]
+    steps = bind_way(way)
 
     @compiled
     def grow(tree, g):  # type: ignore[no-untyped-def]
@@ -143,7 +133,7 @@ def bind(rules: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
+    def expand(tree, g, logits):  # type: ignore[no-untyped-def]
         """Give the leaf its edges; the scratch node gets none."""
         node = np.int64(tree.searches[g].leaf)
         if node == tree.nodes.shape[1] - 1:
@@ -151,24 +141,24 @@ def bind(rules: ModuleType) -> ModuleType:
         count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
         first = add_edges(tree, g, node, count)
         write_priors(tree, g, first, count, logits)
-        if node == 0 and settings.method == PUCT:
-            normalise_noise(tree, g)
+        if node == 0:
+            way.temper_noise(tree, g)
 
     @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
         """Write what the net sees of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
-    steps = namespace(f"{rules.__name__}.steps", {"grow": grow, "expand": expand})
+    moves = namespace(f"{rules.__name__}.{method}.leaf", {"grow": grow, "expand": expand})
 
     @compiled
     def descend(tree, settings, table, limit, g):  # type: ignore[no-untyped-def]
         """Run simulations, at most `limit`, up to one that needs the net; whether there is one."""
         while tree.searches[g].simulations_left > 0 and limit > 0:
             limit -= 1
-            node = walk(tree, settings, table, g)
+            node = steps.walk(tree, settings, table, g)
             if node == UNVISITED:
-                node = steps.grow(tree, g)
+                node = moves.grow(tree, g)
             tree.searches[g].leaf = node
             proof = tree.nodes[g, node].proof
             if proof == ONGOING:
@@ -183,15 +173,15 @@ def bind(rules: ModuleType) -> ModuleType:
         value, draw = wdl[0] - wdl[2], wdl[1]
         tree.nodes[g, node].value = value
         tree.nodes[g, node].draw = draw
-        steps.expand(tree, settings, g, logits)
+        moves.expand(tree, g, logits)
         if tree.searches[g].path_length > 0:
             back_up(tree, settings, g, value, draw)
 
     functions = {
-        "begin": begin,
+        "begin": steps.begin,
         "descend": descend,
         "write_planes": write_planes,
         "ascend": ascend,
-        "decide": decide,
+        "decide": steps.decide,
     }
-    return namespace(f"{rules.__name__}.simulate", functions)
+    return namespace(f"{rules.__name__}.{method}", functions)

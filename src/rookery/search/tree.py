@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled
-from rookery.games import ONGOING, Game, States
+from rookery.games import LOSS, ONGOING, Game, States
+from rookery.search.settings import Settings
 
 UNVISITED = -1
+NEVER = np.float32(-1e30)  # the score of what must not be chosen
 EDGES_PER_NODE = 64
 """Edges a node has room for on average, where positions may have more moves than that."""
 ROOT = np.int64(0)  # typed: a literal would have its callees compiled once more
@@ -176,3 +178,12 @@ def edge_draw(edge: Edge) -> Number:
     if edge.proof != ONGOING:
         return np.float32(edge.proof == 0)
     return edge.draw_sum / np.float32(edge.visits)
+
+
+@compiled
+def may_choose(tree: Tree, settings: Settings, g: Index, edge: Index) -> bool:
+    """Whether the root may choose `edge`: not if it is proved to give something away."""
+    proof, root = tree.edges[g, edge].proof, tree.nodes[g, 0].proof
+    if not settings.prove:
+        return True
+    return proof != LOSS if root == ONGOING else proof == root

@@ -52,8 +52,8 @@ class Stage(NamedTuple):
     """[G] moves made so far."""
 
 
-def _bind_steps(rules: ModuleType) -> ModuleType:
-    search, play = bind_simulation(rules), bind_one(rules)
+def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
+    search, play = bind_simulation(rules, method), bind_one(rules)
 
     @compiled
     def begin(stage, g):  # type: ignore[no-untyped-def]
@@ -63,7 +63,7 @@ def _bind_steps(rules: ModuleType) -> ModuleType:
         stage.plan.of_game[g] = step
         search.begin(stage.tree, stage.settings, np.int64(stage.plan.simulations[step]), g)
 
-    clock = namespace(f"{rules.__name__}.clock", {"begin": begin})
+    clock = namespace(f"{rules.__name__}.{method}.clock", {"begin": begin})
 
     @compiled
     def turn(stage, g):  # type: ignore[no-untyped-def]
@@ -86,13 +86,13 @@ def _bind_steps(rules: ModuleType) -> ModuleType:
         clock.begin(stage, g)
 
     functions = {"begin": begin, "turn": turn, "renew": renew}
-    return namespace(f"{rules.__name__}.turns", functions)
+    return namespace(f"{rules.__name__}.{method}.turns", functions)
 
 
 @cache
-def bind(rules: ModuleType) -> SimpleNamespace:
-    """`begin`, `turn`, `renew`, `descend` and `collect` as kernels, for the game of `rules`."""
-    one, search = _bind_steps(rules), bind_simulation(rules)
+def bind(rules: ModuleType, method: str) -> SimpleNamespace:
+    """`begin`, `turn`, `renew`, `descend` and `collect` as kernels, for one game, one way."""
+    one, search = _bind_steps(rules, method), bind_simulation(rules, method)
 
     @kernel
     def begin(stage):  # type: ignore[no-untyped-def]

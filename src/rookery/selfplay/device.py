@@ -41,12 +41,13 @@ class DeviceSelfPlay:
         self._trees = DeviceTrees(
             game,
             evaluator,
-            settings=search.settings(explore=True),
+            config=search,
+            explore=True,
             num_games=config.games,
             max_simulations=config.max_simulations(),
             seed=seed,
         )
-        self._kernels = bind(game.rules)
+        self._kernels = bind(game.rules, search.method)
         self._turns = torch.zeros(config.games, dtype=torch.int64, device=self._device)
         num_rows = SPARE * (game.max_plies + moves)
         self._stage = self._new_stage(search.considered, num_rows, seed)
