@@ -61,21 +61,31 @@ def read_checked(path: Path) -> bytes:
     return payload
 
 
-def write_arrays(
-    path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any] | None = None
-) -> None:
-    """Write named arrays and a JSON header into one checked file; nothing in it can run code."""
+def pack_arrays(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
+    """Named arrays and a JSON header as bytes; nothing in them can run code."""
     buffer = io.BytesIO()
-    text = json.dumps({"names": list(arrays), "header": dict(header or {})}).encode()
+    text = json.dumps({"names": list(arrays), "header": dict(header)}).encode()
     buffer.write(len(text).to_bytes(8, "little") + text)
     for array in arrays.values():
         np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    write_checked(path, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def unpack_arrays(payload: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays and the header that `pack_arrays` was given."""
+    buffer = io.BytesIO(payload)
+    table = json.loads(buffer.read(int.from_bytes(buffer.read(8), "little")))
+    arrays = {name: np.lib.format.read_array(buffer, allow_pickle=False) for name in table["names"]}
+    return arrays, table["header"]
+
+
+def write_arrays(
+    path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any] | None = None
+) -> None:
+    """Write named arrays and a JSON header into one checked file."""
+    write_checked(path, pack_arrays(arrays, header or {}))
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the header of a file written by `write_arrays`."""
-    buffer = io.BytesIO(read_checked(path))
-    table = json.loads(buffer.read(int.from_bytes(buffer.read(8), "little")))
-    arrays = {name: np.lib.format.read_array(buffer, allow_pickle=False) for name in table["names"]}
-    return arrays, table["header"]
+    return unpack_arrays(read_checked(path))

@@ -2,7 +2,13 @@
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.device import DeviceLearner
-from rookery.learning.learner import Learner, LearningDiverged, LearnReport, LossNumbers
+from rookery.learning.learner import (
+    Learner,
+    LearningDiverged,
+    LearnReport,
+    LossNumbers,
+    merge_reports,
+)
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.schedule import learning_rate
 
@@ -17,4 +23,5 @@ __all__ = [
     "Targets",
     "learning_rate",
     "measure_losses",
+    "merge_reports",
 ]

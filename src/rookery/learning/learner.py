@@ -5,7 +5,7 @@ learner restored from its state goes on bit for bit.
 """
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -195,6 +195,23 @@ def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:
     ]
     return torch.optim.AdamW(
         groups, lr=config.learning_rate, fused=True, capturable=matrices[0].is_cuda
+    )
+
+
+def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
+    """What at least one call of `learn` did, all of them together."""
+    updates = sum(report.updates for report in reports)
+    rows = sum(report.rows for report in reports)
+    means = {
+        field.name: sum(r.updates * getattr(r.losses, field.name) for r in reports) / updates
+        for field in fields(LossNumbers)
+    }
+    return LearnReport(
+        updates=updates,
+        rows=rows,
+        losses=LossNumbers(**means),
+        learning_rate=reports[-1].learning_rate,
+        rows_per_second=rows / sum(r.rows / r.rows_per_second for r in reports),
     )
 
 

@@ -1,5 +1,6 @@
 """A shard: the samples of one iteration in one write-once, checked file, `000012.shard`."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,21 @@ def shard_path(folder: Path, number: int) -> Path:
     return folder / f"{number:06}.shard"
 
 
+def to_columns(samples: Samples) -> dict[str, NDArray[Any]]:
+    """The samples as plain arrays, fit for files and messages."""
+    columns = {name: getattr(samples, name) for name in COLUMNS}
+    return columns | {"states": _to_bytes(samples.states)}
+
+
+def from_columns(columns: Mapping[str, NDArray[Any]], *, game: Game) -> Samples:
+    """The samples of `game` that `to_columns` was given."""
+    return Samples(**{**columns, "states": _from_bytes(columns["states"], game)})
+
+
 def write_shard(path: Path, samples: Samples, *, game: Game) -> None:
     """Write `samples` of `game`; the file appears whole or not at all."""
-    columns = {name: getattr(samples, name) for name in COLUMNS}
-    columns["states"] = _to_bytes(samples.states)
-    write_arrays(path, columns, {"kind": "shard", "game": game.name, "version": game.version})
+    header = {"kind": "shard", "game": game.name, "version": game.version}
+    write_arrays(path, to_columns(samples), header)
 
 
 def read_shard(path: Path, *, game: Game) -> Samples:
@@ -37,7 +48,7 @@ def read_shard(path: Path, *, game: Game) -> Samples:
             f"{path} holds {found}, expected {game.name} version {game.version}; "
             "resume with the game the run was started with, or start a new run"
         )
-    return Samples(**columns | {"states": _from_bytes(columns["states"], game)})
+    return from_columns(columns, game=game)
 
 
 def _to_bytes(states: NDArray[Any]) -> NDArray[np.uint8]:

@@ -1,6 +1,7 @@
 """The whole configuration of a run: every room's settings, composed, read and changed by name."""
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -13,6 +14,8 @@ from rookery.nets import CUDA_METHODS, METHODS, NetConfig
 from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
+
+MODES = ("overlapped", "phased")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,12 @@ class RunConfig:
     """Simulations a move when strength is measured."""
     devices: str = "auto"
     """Where to train: cpu, cuda:0, or auto, the first GPU where there is one."""
+    actors: str = "0"
+    """Processes that play beside the one that learns; 0 = all in one process, auto = one a core."""
+    mode: str = "overlapped"
+    """With actors: overlapped (they play while it learns) or phased (they wait for it)."""
+    max_lag: float = 1.0
+    """Iterations of learning that may be due before actors have to wait."""
     inference: str = "auto"
     """How the net is evaluated; auto = the fastest that agrees with float32, tried at the start."""
 
@@ -48,14 +57,23 @@ class RunConfig:
             ("checkpoint_every", 1),
             ("strength_every", 0),
             ("strength_simulations", 0),
+            ("max_lag", 0),
         ):
             value = getattr(self, name)
             if not value >= low:
                 raise ConfigError(f"run.{name} must be {low} or more, got {value}")
 
+        if not (self.actors == "auto" or self.actors.isdecimal()):
+            raise ConfigError(f"run.actors must be a number or auto, got {self.actors!r}")
+        if self.mode not in MODES:
+            raise UnknownName("run.mode", self.mode, MODES)
         known = dict.fromkeys(("auto", *METHODS, *CUDA_METHODS))
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)
+
+    def count_actors(self) -> int:
+        """How many actors this machine is to start."""
+        return (os.cpu_count() or 1) if self.actors == "auto" else int(self.actors)
 
     def progress(self, seconds: float, iteration: int) -> float:
         """How much of a run that has come this far is done, from 0 to 1."""

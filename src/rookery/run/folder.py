@@ -92,9 +92,13 @@ class RunFolder:
 
     def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
         """Write the playing net of `iteration`."""
-        header = Header(game=self.net_game(), config=self.config.net, step=step)
-        payload = pack(net.state_dict(), header)
+        payload = self.pack_weights(net, step=step)
         write_atomic(self.path / "weights" / f"{iteration:06}.safetensors", payload)
+
+    def pack_weights(self, net: Any, *, step: int) -> bytes:
+        """A net of this run after `step` updates, as its file's content."""
+        header = Header(game=self.net_game(), config=self.config.net, step=step)
+        return pack(net.state_dict(), header)
 
     def load_weights(self, iteration: int | None = None) -> Weights:
         """The newest playing net, or that of `iteration`."""

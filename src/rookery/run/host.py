@@ -102,7 +102,8 @@ class HostRing(Ring):
     def _restore(self, found: Checkpoint) -> None:
         position = found.position
         self.learner.restore(found.learner)
-        self.selfplay.restore(found.selfplay)
+        if "roots" in found.selfplay:  # else they were played by a crew, and begin anew
+            self.selfplay.restore(found.selfplay)
         self.evaluator.load(self.learner.play_net)
         self.window = Window.restore(
             self.game,

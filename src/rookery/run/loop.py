@@ -1,5 +1,7 @@
-"""The loop of a run: turn the ring until it is done, on the CPU or on a GPU."""
+"""The loop of a run: turn the ring until it is done, on the CPU, on a GPU, or with a crew."""
 
+from rookery.run.config import Config
+from rookery.run.crewed import CrewedRing
 from rookery.run.device import DeviceRing
 from rookery.run.folder import RunFolder
 from rookery.run.host import HostRing
@@ -10,13 +12,20 @@ from rookery.runtime import find_device
 
 def train(folder: RunFolder, watch: Watcher) -> Moment:
     """Train until the run's time or iterations are over, or `watch` raises Stopped."""
-    is_cpu = find_device(folder.config.run.devices).type == "cpu"
     with folder.lock():
-        ring: Ring = HostRing(folder, watch) if is_cpu else DeviceRing(folder, watch)
+        ring = _ring_for(folder.config)(folder, watch)
         try:
             while ring.progress() < 1.0:
                 ring.turn()
             ring.finish()
         except Stopped:
             ring.stop()
+        finally:
+            ring.close()
         return ring.moment
+
+
+def _ring_for(config: Config) -> type[Ring]:
+    if config.run.count_actors():
+        return CrewedRing
+    return HostRing if find_device(config.run.devices).type == "cpu" else DeviceRing

@@ -14,11 +14,11 @@ from rookery.arena import SearchPlayer, ruler_for
 from rookery.learning import Learner, LearningConfig
 from rookery.nets import CudaEvaluator, Evaluator, build_net
 from rookery.replay import DeviceWindow, Samples, Window, read_shard, shard_path
-from rookery.run.checkpoint import Checkpoint, Position, copied
+from rookery.run.checkpoint import Arrays, Checkpoint, Position, copied
 from rookery.run.folder import RunFolder
 from rookery.run.moment import Moment, Watcher
 from rookery.run.stats import Stats
-from rookery.runtime import find_device
+from rookery.runtime import Crew, find_device
 from rookery.selfplay import DeviceSelfPlay, SelfPlay
 
 
@@ -38,6 +38,7 @@ class Ring(ABC):
         self.device = find_device(self.config.run.devices)
         self._judge: SearchPlayer | None = None
         self._notes: list[str] = []
+        self.crews: list[Crew] = []
         found = Checkpoint.load(folder.path)
         self.seconds_before = found.position.seconds if found else 0.0
         self.iteration = found.position.iteration if found else 0
@@ -71,6 +72,11 @@ class Ring(ABC):
     @abstractmethod
     def stop(self) -> None:
         """Keep what was reached."""
+
+    def close(self) -> None:
+        """End all workers, however the run ended."""
+        for crew in self.crews:
+            crew.close()
 
     def finish(self) -> None:
         """The last words of a run that has reached its end."""
@@ -144,7 +150,11 @@ class Ring(ABC):
             inference=self.evaluator.method,
             precision=self.learner.precision,
         )
-        return Checkpoint(position, copied(self.learner.state()), copied(self.selfplay.state()))
+        return Checkpoint(position, copied(self.learner.state()), copied(self._play_state()))
+
+    def _play_state(self) -> Arrays:
+        """The games under way."""
+        return self.selfplay.state()
 
     def _shard(self, number: int) -> Path:
         return shard_path(self.folder.path / "replay", number)

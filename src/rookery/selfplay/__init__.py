@@ -4,7 +4,7 @@ from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.device import DeviceSelfPlay
 from rookery.selfplay.harvest import Counts, Harvest
 from rookery.selfplay.play import SelfPlay
-from rookery.selfplay.report import SelfPlayReport, report_rows
+from rookery.selfplay.report import SelfPlayReport, merge_plays, report_rows
 
 __all__ = [
     "Counts",
@@ -13,5 +13,6 @@ __all__ = [
     "SelfPlay",
     "SelfPlayConfig",
     "SelfPlayReport",
+    "merge_plays",
     "report_rows",
 ]

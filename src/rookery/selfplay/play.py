@@ -28,7 +28,7 @@ class SelfPlay:
         search: SearchConfig,
         seed: int,
     ) -> None:
-        self.config = config
+        self.config, self.game = config, game
         self._search = Search(
             game,
             evaluator,

@@ -1,5 +1,6 @@
 """What a stretch of self-play did."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,27 @@ class SelfPlayReport:
     draws: float
     duplicate_games: float
     """Share of finished games that equal another one of the stretch, move for move."""
+
+
+def merge_plays(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
+    """What several stretches, played side by side, did together."""
+    games = max(sum(report.games for report in reports), 1)
+
+    def mean(name: str) -> float:
+        """Over games."""
+        return float(sum(getattr(report, name) * report.games for report in reports) / games)
+
+    return SelfPlayReport(
+        games=sum(report.games for report in reports),
+        positions=sum(report.positions for report in reports),
+        simulations=sum(report.simulations for report in reports),
+        evaluations=sum(report.evaluations for report in reports),
+        seconds=max((report.seconds for report in reports), default=0.0),
+        mean_length=mean("mean_length"),
+        first_wins=mean("first_wins"),
+        draws=mean("draws"),
+        duplicate_games=mean("duplicate_games"),
+    )
 
 
 def report_rows(

@@ -20,6 +20,10 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
 ]
+Actors = Annotated[
+    str | None,
+    typer.Option("--actors", help="Processes that play beside the one that learns; auto = a core."),
+]
 NET = "A run folder, or a game that a net comes with."
 Devices = Annotated[
     str,

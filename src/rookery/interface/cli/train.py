@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Devices, Minutes, Settings, changed
+from rookery.interface.cli.settings import Actors, Devices, Minutes, Settings, changed
 
 
 def train(
@@ -21,6 +21,7 @@ def train(
     minutes: Minutes = None,
     settings: Settings = None,
     devices: Devices = "auto",
+    actors: Actors = None,
 ) -> None:
     """Train a game from nothing into a new run folder."""
     from rookery.interface.players import find_game, is_game
@@ -33,7 +34,15 @@ def train(
     name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
     rules = find_game(name)
     start = replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
-    config = changed(start, minutes, [f"run.devices={devices}", *(settings or ())])
+    config = changed(
+        start,
+        minutes,
+        [
+            f"run.devices={devices}",
+            *([f"run.actors={actors}"] if actors else []),
+            *(settings or ()),
+        ],
+    )
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config)
     console = screen()
     console.print(

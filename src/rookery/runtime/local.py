@@ -1,0 +1,107 @@
+"""Workers as processes of this machine, started anew by `spawn`.
+
+A worker dies with its coordinator, however that ends: the kernel tells it, where it can, and the
+line it talks on breaks.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from rookery.runtime.link import Link, LinkClosed, Message, Role
+
+_SPAWN = multiprocessing.get_context("spawn")
+_PR_SET_PDEATHSIG = 1
+KILL_SECONDS = 5.0
+
+
+class LocalWorker:
+    """A process that plays a role, as its coordinator sees it."""
+
+    def __init__(self, name: str, role: Role, job: Mapping[str, Any]) -> None:
+        self.name = name
+        self._connection, theirs = _SPAWN.Pipe()
+        self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self._process = _SPAWN.Process(
+            target=_work, args=(theirs, os.getpid(), role, dict(job)), name=name, daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def received(self) -> list[Message]:
+        """The whole messages that have come since the last call."""
+        messages = []
+        while True:
+            try:
+                messages.append(self._inbox.get_nowait())
+            except Empty:
+                return messages
+
+    def send(self, message: Message) -> None:
+        """Tell the worker; one that is gone does not hear it."""
+        try:
+            self._connection.send_bytes(message.pack())
+        except (OSError, ValueError):
+            return
+
+    def death(self) -> str:
+        """How it ended, or an empty text while it lives; what it had sent is still to be read."""
+        code = self._process.exitcode
+        if code is None or self._reader.is_alive():
+            return ""
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}"
+
+    def kill(self) -> None:
+        """End it at once, even if it hangs."""
+        self._process.kill()
+        self._process.join(KILL_SECONDS)
+        self._connection.close()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                self._inbox.put(Message.unpack(self._connection.recv_bytes()))
+            except (OSError, EOFError, ValueError, KeyError):  # gone, or cut off within a message
+                return
+
+
+def _work(connection: Connection, coordinator: int, role: Role, job: Mapping[str, Any]) -> None:
+    """The worker's process: play the role, and say why where that fails."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
+    _die_with(coordinator)
+    link = Link(connection)
+    try:
+        role(link, job)
+    except LinkClosed:
+        os._exit(0)
+    except Exception as error:
+        reason = traceback.format_exception_only(error)[-1].strip()
+        traceback.print_exc(file=sys.stderr)
+        link.send(Message("failed", {"reason": reason}))
+        sys.exit(1)
+
+
+def _die_with(coordinator: int) -> None:
+    """Have the kernel kill this process when `coordinator` ends; elsewhere the line breaks."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != coordinator:
+            os._exit(1)

@@ -1,0 +1,167 @@
+"""Runs whose games are played by actors in processes of their own, disturbed and undisturbed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import rookery
+from rookery.replay import read_shard
+from rookery.run import Moment, RunFolder, Stats, Stopped, apply, recipe_for, train
+
+SMALL = [
+    "run.actors=2",
+    "run.iterations=6",
+    "run.moves=5",
+    "run.checkpoint_every=2",
+    "run.strength_every=0",
+    "run.inference=float32",
+    "net.width=8",
+    "net.depth=1",
+    "selfplay.games=16",
+    "selfplay.simulations=3",
+    "replay.window_min=2000",
+    "learning.batch_size=32",
+    "learning.reuse=2",
+    "learning.precision=float32",
+]
+
+
+def new_run(path: Path, *settings: str) -> RunFolder:
+    return RunFolder.create(path, apply(recipe_for("tictactoe"), [*SMALL, *settings]))
+
+
+def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
+    return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
+
+
+def actors() -> list[psutil.Process]:
+    children = psutil.Process().children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def check_books(folder: RunFolder) -> int:
+    """Every row of the statistics is in a shard, once, and was learned from as often as asked."""
+    turns = lines(folder, "iteration")
+    assert [line["iteration"] for line in turns] == list(range(1, len(turns) + 1))
+    shards = sorted((folder.path / "replay").glob("*.shard"))
+    rows = [read_shard(path, game=folder.game) for path in shards]
+    made = sum(map(len, rows))
+    assert made == turns[-1]["window"]["rows_made"]
+    assert sum(len(part.states[part.plies == part.plies.min()]) for part in rows) > 0
+    learned = sum(line["learning"]["rows"] for line in turns if line["learning"])
+    lag = 1.0 * 16 * 5 * 2 + 2 * 32  # run.max_lag iterations, and what a slice rounds
+    assert abs(learned - 2 * made) <= lag + 32
+    return made
+
+
+@pytest.mark.parametrize("mode", ["overlapped", "phased"])
+def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
+    folder = new_run(tmp_path / "run", f"run.mode={mode}")
+    train(folder, lambda moment: None)
+    check_books(folder)
+    assert not actors()
+    turns = lines(folder, "iteration")
+    assert all(line["crew"]["actors"] == 2 for line in turns)
+    limit = 0.0 if mode == "phased" else 2.0
+    assert all(line["crew"]["staleness"] <= limit for line in turns)
+    assert not lines(folder, "note")
+    assert folder.load_weights().header.step > 0
+
+
+def test_actors_do_not_play_the_same_games(tmp_path: Path) -> None:
+    settings = ["selfplay.opening_share=0.0", "selfplay.temperature_plies=9", "run.iterations=3"]
+    folder = new_run(tmp_path / "run", *settings)
+    train(folder, lambda moment: None)
+    shards = [
+        read_shard(path, game=folder.game) for path in (folder.path / "replay").glob("*.shard")
+    ]
+    whole = [part.probabilities.tobytes() for part in shards if len(part)]
+    assert len(whole) == len(set(whole)) > 2
+
+
+class Disturbance:
+    """Does something once, when the run has come to an iteration."""
+
+    def __init__(self, iteration: int, act: Callable[[], None]) -> None:
+        self.iteration, self.act, self.is_done = iteration, act, False
+
+    def __call__(self, moment: Moment) -> None:
+        if not self.is_done and moment.iteration >= self.iteration:
+            self.is_done = True
+            self.act()
+
+
+def test_a_killed_actor_is_replaced_and_nothing_received_is_lost(tmp_path: Path) -> None:
+    folder = new_run(tmp_path / "run", "run.iterations=12")
+    train(folder, Disturbance(2, lambda: actors()[0].kill()))
+    check_books(folder)
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert len(notes) == 1 and "killed by SIGKILL; another one in" in notes[0]
+    assert not actors()
+
+
+def test_the_run_goes_on_with_one_of_three(tmp_path: Path) -> None:
+    def kill_two() -> None:
+        for actor in actors()[:2]:
+            actor.kill()
+
+    folder = new_run(tmp_path / "run", "run.actors=3", "run.iterations=8")
+    train(folder, Disturbance(2, kill_two))
+    check_books(folder)
+    assert sum("killed by SIGKILL" in line["note"] for line in lines(folder, "note")) == 2
+
+
+def test_a_stopped_run_keeps_what_it_received(tmp_path: Path) -> None:
+    folder = new_run(tmp_path / "run")
+
+    def stop() -> None:
+        raise Stopped
+
+    train(folder, Disturbance(3, stop))
+    assert not actors()
+    before = folder.load_weights().header.step
+    folder = RunFolder(folder.path)
+    train(folder, lambda moment: None)
+    check_books(folder)
+    assert folder.load_weights().header.step > before
+
+
+def test_a_run_may_change_between_one_process_and_many(tmp_path: Path) -> None:
+    folder = new_run(tmp_path / "run", "run.actors=0", "run.iterations=2")
+    train(folder, lambda moment: None)
+    for number, actors_wanted in ((4, 2), (6, 0)):
+        config = apply(folder.config, [f"run.iterations={number}", f"run.actors={actors_wanted}"])
+        folder.change(config)
+        train(folder, lambda moment: None)
+    assert [line["iteration"] for line in lines(folder, "iteration")] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_killed_coordinator_leaves_no_orphans_and_resumes(tmp_path: Path) -> None:
+    source = str(Path(rookery.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": source}
+    path = tmp_path / "run"
+    options = [word for setting in SMALL for word in ("--set", setting)]
+    command = [sys.executable, "-m", "rookery", "train", "tictactoe", "--run", str(path)]
+    command += [*options, "--set", "run.iterations=500"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while not (path / "checkpoint").exists():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        workers = psutil.Process(process.pid).children(recursive=True)
+        os.kill(process.pid, signal.SIGKILL)
+    _, alive = psutil.wait_procs(workers, timeout=5.0)
+    assert not alive
+    folder = RunFolder(path)
+    reached = max(line["iteration"] for line in Stats(path).lines())
+    folder.change(apply(folder.config, [f"run.iterations={reached + 2}"]))
+    train(folder, lambda moment: None)
+    assert lines(folder, "finished")
