@@ -10,6 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
+import rookery
 from rookery.base import compiled, interpreted
 from rookery.games import game
 
@@ -80,3 +81,14 @@ def test_interpreted_ends_even_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError), interpreted():
         _ = 1 / 0
     assert before == numba.config.DISABLE_JIT
+
+
+def test_the_cache_folder_survives_the_first_compilation() -> None:
+    """Numba reads its settings anew when a NUMBA_ variable has changed, and forgets ours."""
+    script = (
+        "import numba, rookery.run; from rookery.games import game;"
+        "game('tictactoe').new_states(1); assert 'rookery' in numba.config.CACHE_DIR"
+    )
+    source = str(Path(rookery.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": source}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], env=environment, check=True)

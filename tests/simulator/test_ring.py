@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from rookery.base import RunFolderError
 from rookery.learning import DeviceLearner
 from rookery.run import RunFolder, Stats, Stopped, apply, device, recipe_for
 from rookery.run.device import DeviceRing
+from rookery.run.host import HostRing
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 
 SMALL = [
@@ -92,6 +94,46 @@ def test_games_that_do_not_fit_are_halved_and_that_is_said(
     assert RunFolder(folder.path).config.selfplay.games == 16
     assert ring.moment.notes == tuple(line["note"] for line in lines(folder, "note"))
     assert "going on with 16" in ring.moment.notes[-1]
+
+
+def test_a_run_resumes_where_fewer_games_fit(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.adapt(apply(folder.config, ["selfplay.games=40"]))
+    first = DeviceRing(folder, lambda moment: None)
+    first.turn()
+    first.stop()
+
+    def cramped(*arguments: object, config: SelfPlayConfig, **options: object) -> DeviceSelfPlay:
+        if config.games > 20:
+            raise torch.cuda.OutOfMemoryError("no room")
+        return DeviceSelfPlay(*arguments, config=config, **options)
+
+    monkeypatch.setattr(device, "DeviceSelfPlay", cramped)
+    again = DeviceRing(RunFolder(folder.path), lambda moment: None)
+    again.turn()
+    assert again.config.selfplay.games == 20 and again.iteration == 2
+
+
+def test_a_stop_in_the_middle_keeps_the_last_checkpoint(folder: RunFolder) -> None:
+    ring = DeviceRing(folder, lambda moment: None)
+    for _ in range(3):
+        ring.turn()
+    ring.selfplay.collect = lambda: (_ for _ in ()).throw(Stopped)  # type: ignore[method-assign]
+    with pytest.raises(Stopped):
+        ring.turn()
+    ring.stop()
+    again = DeviceRing(RunFolder(folder.path), lambda moment: None)
+    assert again.iteration == 3
+    assert [line["iteration"] for line in lines(folder, "iteration")] == [1, 2, 3]
+
+
+def test_games_kept_for_a_gpu_are_not_resumed_on_the_cpu(folder: RunFolder) -> None:
+    ring = DeviceRing(folder, lambda moment: None)
+    ring.turn()
+    ring.stop()
+    with pytest.raises(RunFolderError, match="resume it with --devices cuda:0"):
+        HostRing(RunFolder(folder.path), lambda moment: None)
 
 
 def test_a_batch_that_does_not_fit_is_learned_in_parts(

@@ -74,6 +74,13 @@ def test_a_window_smaller_than_what_arrives_keeps_the_newest() -> None:
     assert sorted(held.states.tolist()) == expected
 
 
+def test_a_window_enlarged_on_resume_draws_only_what_was_loaded() -> None:
+    device = DeviceWindow(RULES, ReplayConfig(window_min=4, window_max=16), CPU)
+    device.refill([(3, some_samples(5, 4, born=2))], rows_made=100)
+    assert device.statistics(3).rows == 5 == device.books.rows
+    assert torch.isfinite(device.draw(50, result_mix=0.5).policy).all()
+
+
 def test_drawn_rows_are_rows_of_the_window_turned() -> None:
     samples = some_samples(3, 3, born=0)
     _, device = filled(ReplayConfig(window_min=3, window_max=8), [samples])

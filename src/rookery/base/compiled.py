@@ -66,7 +66,7 @@ def _source_digest() -> str:
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_bytes()
-        if b"compiled" in text:
+        if b"compiled" in text or b"@kernel" in text:
             digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + text)
     return digest.hexdigest()[:16]
 

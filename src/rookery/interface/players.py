@@ -88,6 +88,8 @@ def read_net(
         raise UnknownName("run folder or name", text, others)
     wanted = int(parts["simulations"]) if parts["simulations"] else simulations
     if parts["path"] in shipped_names() and not parts["iteration"]:
+        if iteration is not None:
+            raise ConfigError(f"the net that comes with {parts['path']} has no iterations")
         return _net_of_game(game(parts["path"]), wanted)
     if not Path(parts["path"]).is_dir():
         known = (*others, *shipped_names(), *_neighbours(Path(text).parent))

@@ -41,7 +41,7 @@ class LearningConfig:
     """float32, bfloat16 (autocast), or auto: the faster one, measured at the start."""
 
     compiled: bool = False
-    """Whether torch.compile makes the gradients' code: takes half a minute, then saves a third."""
+    """Whether torch.compile makes the gradients' code: half a minute once, then a quarter less."""
 
     def __post_init__(self) -> None:
         _check_name("method", self.method, METHODS)

@@ -52,7 +52,10 @@ class DeviceLearner(Learner):
             self._set_rates(progress)
             self._graph()
             self.updates += 1
-        sums, rate = self._sums.clone(), learning_rate(progress, self.updates, config=self.config)
+        sums, rate = (
+            self._sums.clone(),
+            learning_rate(progress, self.updates - 1, config=self.config),
+        )
         watch.stop()
         rows = num_updates * self.config.batch_size
 

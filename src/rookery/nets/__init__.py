@@ -1,4 +1,4 @@
-"""The nets: how they are built, written to files, and evaluated fast on the CPU."""
+"""The nets: how they are built, written to files, and evaluated fast, on the CPU and on a GPU."""
 
 from rookery.nets.build import NetConfig, build_net, count_parameters
 from rookery.nets.cuda import METHODS as CUDA_METHODS

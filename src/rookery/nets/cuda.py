@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rookery.base import UnknownName
+from rookery.base import RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.inference import TOLERANCE, Choice, in_precision, random_boards
 from rookery.nets.resnet import ResNet, fold, without_zero_layers
@@ -28,6 +28,7 @@ METHODS = {
 }
 """Tried in this order: the first that works and agrees with float32 is taken."""
 TRIAL_ROWS = 64
+PROBE_ROWS = 8
 SMALLEST_BATCH = 32
 ALIGNED = 8
 """Tensor cores want channels in eights; more are added, with weights of zero."""
@@ -53,6 +54,8 @@ class CudaEvaluator:
         folded = fold(net).to(device)
         self.choice = _choose(folded, planes_shape) if method == "auto" else Choice(method)
         self._plan = _plan(self.method, folded)
+        self._probe = torch.from_numpy(random_boards(PROBE_ROWS, planes_shape)).to(device)
+        self._is_finite = torch.ones(1, dtype=torch.bool, device=device)
 
     @property
     def method(self) -> str:
@@ -61,8 +64,17 @@ class CudaEvaluator:
 
     @torch.inference_mode()
     def load(self, net: nn.Module) -> None:
-        """Take the weights of `net`, a net of the same shape."""
+        """Take the weights of `net`, a net of the same shape; `check` tells if they overflow."""
         self._plan.load(fold(net))
+        self._is_finite = torch.stack([part.isfinite().all() for part in self.forward(self._probe)])
+
+    def check(self) -> None:
+        """Refuse weights whose outputs are not finite; waits for the last `load`."""
+        if not self._is_finite.all():
+            raise RookeryError(
+                f"the net's outputs are not finite under {self.method}; "
+                "go back to older weights and learn more slowly"
+            )
 
     @torch.inference_mode()
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:

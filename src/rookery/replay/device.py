@@ -42,7 +42,7 @@ class DeviceWindow:
         ring = (self._rows, view(self._made), view(self._born))
         launch(_append(), len(rows.results), rows, view(count), *ring, iteration)
         self._made += count
-        self._size.copy_(self._capacity(self._made).minimum(self._made))
+        self._size.copy_(self._capacity(self._made).minimum(self._size + count))
 
     def refill(self, shards: Iterable[tuple[int, Samples]], rows_made: int) -> None:
         """Take up the rows of the shards (number, samples), the last of `rows_made`, in order."""

@@ -2,7 +2,7 @@
 
 from rookery.run.config import Config, RunConfig, apply, from_json, setting_names, to_json
 from rookery.run.folder import RunFolder
-from rookery.run.loop import train
+from rookery.run.loop import check_place, train
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.recipes import RECIPES, recipe_for
 from rookery.run.shipped import load_shipped, shipped_names, shipped_search
@@ -18,6 +18,7 @@ __all__ = [
     "Stopped",
     "Watcher",
     "apply",
+    "check_place",
     "from_json",
     "load_shipped",
     "recipe_for",

@@ -9,6 +9,7 @@ every iteration: what was played with older ones is stale, and by how much is in
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from rookery.replay import Window, from_columns, write_shard
 from rookery.run.checkpoint import Arrays, Checkpoint, Position
 from rookery.run.config import to_json
 from rookery.run.ring import Ring
-from rookery.run.roles import actor
+from rookery.run.roles import actor, thread_limits
 from rookery.runtime import Crew, Event, LocalWorker, Message, text_array
 from rookery.selfplay import SelfPlayReport, merge_plays
 
@@ -32,6 +33,7 @@ class CrewedRing(Ring):
 
     evaluator: Evaluator
     window: Window
+    _games_on_gpu = None
     _due: int
     """Updates that are due for the rows received."""
     _played: list[SelfPlayReport]
@@ -109,8 +111,8 @@ class CrewedRing(Ring):
         self._stale.append(self.iteration - message.header["version"])
         if message.arrays:
             samples = from_columns(message.arrays, game=self.game)
-            shard = self.window.add(samples)
-            write_shard(self._shard(shard), samples, game=self.game)
+            write_shard(self._shard(self.window.books.next_shard), samples, game=self.game)
+            self.window.add(samples)
             self._due += self.learner.owe(len(samples))
         games = self.moment.games + self._played[-1].games
         self._show("self-play", games=games, played=merge_plays(self._played[-self._size :]))
@@ -169,10 +171,9 @@ class CrewedRing(Ring):
         return {"actors": np.array([self._size])}
 
     def _checkpoint(self) -> Checkpoint:
-        self.learner.rows_owed += self._due * self.config.learning.batch_size
         checkpoint = super()._checkpoint()
-        self._due = self.learner.owe(0)
-        return checkpoint
+        owed = self.learner.rows_owed + self._due * self.config.learning.batch_size
+        return replace(checkpoint, learner={**checkpoint.learner, "rows_owed": np.array([owed])})
 
     def _build(self, position: Position | None) -> None:
         config, game = self.config, self.game
@@ -205,14 +206,15 @@ class CrewedRing(Ring):
             "config": to_json(self.config),
             "games": self._games_each(),
             "inference": self.evaluator.method,
-            "threads": max(1, (os.cpu_count() or 1) // self._size),
             "number": number,
             "incarnation": incarnation + 1000 * self.iteration,
         }
-        return LocalWorker(name, actor, job)
+        threads = max(1, (os.cpu_count() or 1) // self._size)
+        return LocalWorker(name, actor, job, environment=thread_limits(threads))
 
     def _restore(self, found: Checkpoint) -> None:
         self.learner.restore(found.learner)
+        self._due = self.learner.owe(0)
         self.evaluator.load(self.learner.play_net)
         self.window = Window.restore(
             self.game,

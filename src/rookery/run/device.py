@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from rookery.learning import DeviceLearner, LearningConfig, LearnReport
@@ -40,6 +41,7 @@ class Pending:
 class DeviceRing(Ring):
     """The parts of a run on a GPU, none waiting for the host."""
 
+    _games_on_gpu = True
     learner: DeviceLearner
     evaluator: CudaEvaluator
     selfplay: DeviceSelfPlay
@@ -48,12 +50,15 @@ class DeviceRing(Ring):
     _due: int
     """Updates that are due for rows of settled iterations."""
     _counts: Counts
+    _is_whole: bool
+    """Whether all that was collected has been settled or is still pending."""
     _statistics: tuple[float, WindowStatistics] | None
 
     def turn(self) -> None:
         """Enqueue one iteration, settle the one before."""
         progress = self.progress()
         self._show("self-play", simulations=self.config.selfplay.simulations_at(progress))
+        self._is_whole = False
         pending = self._enqueue(progress)
         self.iteration += 1
         previous, self._pending = self._pending, pending
@@ -64,18 +69,16 @@ class DeviceRing(Ring):
         if self.iteration % run.checkpoint_every == 0:
             self._save()
 
-    def finish(self) -> None:
-        """The last words of a run that has reached its end."""
-        self._drain()
-        super().finish()
-
     def _last_words(self) -> dict[str, Any]:
         return {"device": self._usage.overall()}
 
     def stop(self) -> None:
         """Keep what was reached so far."""
         self.watch = lambda moment: None
-        self._save()
+        if self._is_whole:
+            self._save()
+        else:  # interrupted on the spot: the last checkpoint stands
+            self.stats.forget_after(self.boundary.position.iteration)
 
     def _enqueue(self, progress: float) -> Pending:
         watch = Stopwatch(self.device)
@@ -92,12 +95,13 @@ class DeviceRing(Ring):
     def _settle(self, pending: Pending | None) -> None:
         """Fetch what an iteration has brought: a shard, updates that are due, a line of stats."""
         if pending is None:
+            self._is_whole = True
             return
         rows, counts = pending.harvest.fetch()
         samples = to_samples(rows, pending.iteration)
         if len(samples):
-            number = self.window.books.enter(len(samples))
-            write_shard(self._shard(number), samples, game=self.game)
+            write_shard(self._shard(self.window.books.next_shard), samples, game=self.game)
+            self.window.books.enter(len(samples))
             self._due += self.learner.owe(len(samples))
         played = report_rows(
             rows,
@@ -109,8 +113,10 @@ class DeviceRing(Ring):
         self._counts = counts
         learned = pending.report() if pending.report else None
         self._append_stats(pending, played, learned)
+        self.evaluator.check()
+        self._is_whole = True
         news = {"games": self.moment.games + played.games, "rows_made": self.window.rows_made}
-        self._show("self-play", played=played, learned=learned or self.moment.learned, **news)
+        self._show("collecting", played=played, learned=learned or self.moment.learned, **news)
 
     def _append_stats(
         self, pending: Pending, played: SelfPlayReport, learned: LearnReport | None
@@ -133,6 +139,7 @@ class DeviceRing(Ring):
         return replace(self._statistics[1], rows=books.rows, rows_made=books.rows_made)
 
     def _drain(self) -> None:
+        self._is_whole = False
         pending, self._pending = self._pending, None
         self._settle(pending)
 
@@ -142,15 +149,15 @@ class DeviceRing(Ring):
         super()._save()
 
     def _checkpoint(self) -> Checkpoint:
-        self.learner.rows_owed += self._due * self.config.learning.batch_size
         checkpoint = super()._checkpoint()
-        self._due = self.learner.owe(0)
-        return checkpoint
+        owed = self.learner.rows_owed + self._due * self.config.learning.batch_size
+        return replace(checkpoint, learner={**checkpoint.learner, "rows_owed": np.array([owed])})
 
     def _build(self, position: Position | None) -> None:
         config, game = self.config, self.game
         use_device(self.device)
         self._pending = None
+        self._is_whole = True
         self._due = 0
         self._counts = Counts(0, 0, 0, 0)
         self._statistics = None
@@ -215,6 +222,7 @@ class DeviceRing(Ring):
 
     def _restore(self, found: Checkpoint) -> None:
         self.learner.restore(found.learner)
+        self._due = self.learner.owe(0)
         self.selfplay.restore(found.selfplay)
         self.evaluator.load(self.learner.play_net)
         self.window.refill(self._read_shards(found.position), found.position.rows_made)

@@ -1,5 +1,9 @@
 """The loop of a run: turn the ring until it is done, on the CPU, on a GPU, or with a crew."""
 
+import torch
+
+from rookery.base import UnknownName
+from rookery.nets import CUDA_METHODS, METHODS
 from rookery.run.config import Config
 from rookery.run.crewed import CrewedRing
 from rookery.run.device import DeviceRing
@@ -23,6 +27,15 @@ def train(folder: RunFolder, watch: Watcher) -> Moment:
         finally:
             ring.close()
         return ring.moment
+
+
+def check_place(config: Config) -> torch.device:
+    """The device of a run, or an error that names what does not fit together."""
+    device = find_device(config.run.devices)
+    known = METHODS if device.type == "cpu" else tuple(CUDA_METHODS)
+    if config.run.inference not in ("auto", *known):
+        raise UnknownName(f"run.inference on {device}", config.run.inference, ("auto", *known))
+    return device
 
 
 def _ring_for(config: Config) -> type[Ring]:

@@ -17,7 +17,7 @@ class Moment:
     """What a watcher sees, several times a second."""
 
     phase: str
-    """self-play, learning, strength or checkpoint."""
+    """self-play, learning, collecting (on a GPU), strength or checkpoint."""
     iteration: int
     progress: float
     seconds: float

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from rookery.arena import SearchPlayer, ruler_for
+from rookery.base import RunFolderError
 from rookery.learning import Learner, LearningConfig
 from rookery.nets import CudaEvaluator, Evaluator, build_net
 from rookery.replay import DeviceWindow, Samples, Window, read_shard, shard_path
@@ -29,6 +30,8 @@ class Ring(ABC):
     evaluator: Evaluator | CudaEvaluator
     selfplay: SelfPlay | DeviceSelfPlay
     window: Window | DeviceWindow
+    _games_on_gpu: bool | None = False
+    """Where the games under way are; None where they are begun anew anyway."""
 
     def __init__(self, folder: RunFolder, watch: Watcher) -> None:
         self.folder, self.watch = folder, watch
@@ -42,6 +45,8 @@ class Ring(ABC):
         found = Checkpoint.load(folder.path)
         self.seconds_before = found.position.seconds if found else 0.0
         self.iteration = found.position.iteration if found else 0
+        if found:
+            self._check_origin(found)
         self._build(found.position if found else None)
         self.stats.forget_after(self.iteration)
         if found:
@@ -64,6 +69,16 @@ class Ring(ABC):
     def progress(self) -> float:
         """How much of the run is done, from 0 to 1."""
         return self.config.run.progress(self.seconds(), self.iteration)
+
+    def _check_origin(self, found: Checkpoint) -> None:
+        """RunFolderError where a run was trained by another kind of device."""
+        was_on_gpu = "marks.results" in found.selfplay
+        if self._games_on_gpu is not None and was_on_gpu != self._games_on_gpu:
+            where = "cuda:0" if was_on_gpu else "cpu"
+            raise RunFolderError(
+                f"{self.folder.path} was trained on {where.split(':')[0]}, and its games under way "
+                f"are kept for that; resume it with --devices {where}"
+            )
 
     @abstractmethod
     def turn(self) -> None:

@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-import numba
-import torch
-
 from rookery import __version__
 from rookery.base import generator
 from rookery.games import game
@@ -17,6 +14,12 @@ from rookery.runtime import Link, Message
 from rookery.selfplay import SelfPlay
 
 WAIT_SECONDS = 1.0
+
+
+def thread_limits(threads: int) -> dict[str, str]:
+    """Variables that keep a worker's libraries to so many threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return dict.fromkeys(names, str(threads))
 
 
 def actor_seed(config: Config, number: int, incarnation: int) -> int:
@@ -49,8 +52,6 @@ def selfplay_config(job: Mapping[str, Any]) -> Config:
 
 
 def _prepare(job: Mapping[str, Any]) -> tuple[SelfPlay, Evaluator]:
-    torch.set_num_threads(job["threads"])
-    numba.set_num_threads(job["threads"])
     config = selfplay_config(job)
     rules = game(config.game)
     net = build_net(config.net, rules.planes_shape, rules.num_actions)

@@ -1,7 +1,7 @@
 """Where work runs: devices, their memory, launches and graphs. Knows no game and no net."""
 
 from rookery.runtime.crew import Crew, CrewLost, Event, Limits, Worker
-from rookery.runtime.devices import best_device, find_device, use_device
+from rookery.runtime.devices import find_device, use_device
 from rookery.runtime.gpu import (
     Graph,
     Stopwatch,
@@ -34,7 +34,6 @@ __all__ = [
     "UsageReport",
     "Worker",
     "as_tensor",
-    "best_device",
     "copy_in",
     "cuda",
     "find_device",

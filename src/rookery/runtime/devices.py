@@ -13,7 +13,7 @@ def find_device(name: str) -> torch.device:
     if "," in name:
         raise ConfigError(f"--devices takes one device at a time, got {name}")
     if name == "auto":
-        return best_device()
+        return torch.device("cpu") if _lacks() else torch.device("cuda", 0)
     if name == "cpu":
         return torch.device("cpu")
     parts = re.fullmatch(r"cuda(?::(\d+))?", name)
@@ -30,16 +30,12 @@ def find_device(name: str) -> torch.device:
     return torch.device("cuda", index)
 
 
-def best_device() -> torch.device:
-    """The first GPU if all that it needs is installed, else the CPU."""
-    return torch.device("cpu") if _lacks() else torch.device("cuda", 0)
-
-
 def use_device(device: torch.device) -> None:
     """Make `device` the one that kernels run on, in a stream of its own."""
     if device.type == "cuda":
         torch.cuda.set_device(device)
-        torch.cuda.set_stream(torch.cuda.Stream(device))
+        if torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
+            torch.cuda.set_stream(torch.cuda.Stream(device))
 
 
 def _lacks() -> str:

@@ -5,21 +5,22 @@ memory, so that a net can read what a kernel wrote. On tensors of the CPU the sa
 Numba's simulator (NUMBA_ENABLE_CUDASIM=1), one thread after the other: slow, and good for tests.
 """
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+# Not by the environment: a changed NUMBA_ variable makes Numba read all settings anew.
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 if not hasattr(np, "row_stack"):
     np.row_stack = np.vstack  # numba-cuda 0.30 asks NumPy 2.5 for it
 
-from numba import cuda as _cuda
+from numba import cuda as _cuda  # noqa: E402
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 cuda: Any = _cuda
@@ -38,7 +39,7 @@ def kernel(function: Function) -> Function:
 def launch(compiled: Any, count: int, *arguments: Any) -> None:
     """Run `count` threads of a kernel, and up to a block more, on torch's current stream."""
     blocks = -(-count // THREADS)
-    if not torch.cuda.is_available():  # the simulator
+    if numba.config.ENABLE_CUDASIM:
         compiled[blocks, THREADS](*arguments)
         return
     stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)

@@ -11,9 +11,11 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
+from types import MappingProxyType
 from typing import Any
 
 from rookery.runtime.link import Link, LinkClosed, Message, Role
@@ -26,14 +28,23 @@ KILL_SECONDS = 5.0
 class LocalWorker:
     """A process that plays a role, as its coordinator sees it."""
 
-    def __init__(self, name: str, role: Role, job: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        role: Role,
+        job: Mapping[str, Any],
+        *,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`environment` are variables that its libraries read when they are imported."""
         self.name = name
         self._connection, theirs = _SPAWN.Pipe()
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._process = _SPAWN.Process(
             target=_work, args=(theirs, os.getpid(), role, dict(job)), name=name, daemon=True
         )
-        self._process.start()
+        with _environment(environment):
+            self._process.start()
         theirs.close()
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
@@ -81,6 +92,21 @@ class LocalWorker:
                 self._inbox.put(Message.unpack(self._connection.recv_bytes()))
             except (OSError, EOFError, ValueError, KeyError):  # gone, or cut off within a message
                 return
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """Variables that a process started inside inherits."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _work(connection: Connection, coordinator: int, role: Role, job: Mapping[str, Any]) -> None:

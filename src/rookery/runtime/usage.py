@@ -1,8 +1,8 @@
 """How busy a GPU is, as its driver says."""
 
 import threading
+import time
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -26,15 +26,12 @@ class Usage:
         self._looks: list[tuple[int, int]] = []
         self._past: list[tuple[int, int]] = []
         self._guard = threading.Lock()
+        self._device = device
         try:
-            import pynvml
-
-            pynvml.nvmlInit()
-            index = device.index or 0
-            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            self._look()
         except Exception:  # no package, no driver, no right to ask: nothing to report
             return
-        threading.Thread(target=self._watch, args=(pynvml, handle), daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def read(self) -> UsageReport | None:
         """What was seen since the last call; None where nothing was."""
@@ -48,13 +45,16 @@ class Usage:
         self.read()
         return _summary(self._past)
 
-    def _watch(self, pynvml: Any, handle: Any) -> None:
-        pause = threading.Event()
-        while not pause.wait(SECONDS_BETWEEN_LOOKS):
-            busy = pynvml.nvmlDeviceGetUtilizationRates(handle).gpu
-            used = pynvml.nvmlDeviceGetMemoryInfo(handle).used
-            with self._guard:
-                self._looks.append((busy, used))
+    def _watch(self) -> None:
+        while True:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            self._look()
+
+    def _look(self) -> None:
+        busy = torch.cuda.utilization(self._device)
+        used = torch.cuda.device_memory_used(self._device)
+        with self._guard:
+            self._looks.append((busy, used))
 
 
 def _summary(looks: list[tuple[int, int]]) -> UsageReport | None:

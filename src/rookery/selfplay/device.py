@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rookery.base import seeds
 from rookery.games import Game
-from rookery.runtime import Graph, copy_in, launch, to_host, view, zeros
+from rookery.runtime import Graph, as_tensor, copy_in, launch, to_host, view, zeros
 from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cuda import Plan, Stage, bind
@@ -54,12 +54,14 @@ class DeviceSelfPlay:
         room = config.games * (game.max_plies + moves)
         self._harvests = [Harvest(game, room, self._device) for _ in range(2)]
         self._graph = Graph(self._waves, self._device)
+        self._turns.zero_()  # the capture's own waves are not counted
+        self._trees.evaluations.zero_()
 
     def play(self, moves: int, *, progress: float) -> int:
         """Enqueue waves for about `moves` moves of every game; the simulations a move."""
         step = self.config.step_at(progress)
         simulations = self.config.schedule()[step][1]
-        copy_in(self._stage.plan.now, np.array([step], np.int32))
+        as_tensor(self._stage.plan.now).fill_(step)
         for _ in range(-(-moves * simulations // WAVES)):
             self._graph()
         return simulations
@@ -80,8 +82,9 @@ class DeviceSelfPlay:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
         for name, column in self._columns().items():
+            kept = state[name][: len(column)]  # a run that found less memory has fewer games now
             whole = np.zeros(column.shape, column.dtype)
-            whole[tuple(slice(size) for size in state[name].shape)] = state[name]
+            whole[tuple(slice(size) for size in kept.shape)] = kept
             copy_in(column, whole)
         self._launch("begin", self._stage)
 
@@ -105,6 +108,7 @@ class DeviceSelfPlay:
             **{f"marks.{name}": column for name, column in marks.items()},
             "roots": self._stage.roots,
             "streams": self._stage.tree.streams,
+            "now": self._stage.plan.now,
         }
 
     def _new_stage(self, considered: int, num_rows: int, seed: int) -> Stage:

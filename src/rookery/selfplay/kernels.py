@@ -95,9 +95,10 @@ def bind_one(rules: ModuleType) -> ModuleType:
         """Begin a new game in place g, with a random opening where the draw says so."""
         row = history.firsts[g]
         scratch, legal = history.states[g, row:], history.policy_actions[g, row]
-        plies = draw_opening_plies(manner.opening_share, manner.opening_plies, history.streams, g)
+        share, most = manner.opening_share, manner.opening_plies
+        plies = draw_opening_plies(share, most, history.streams, g)
         while not openings.open_game(roots, plies, scratch, legal, history.streams, g):
-            pass
+            plies = draw_opening_plies(share, most, history.streams, g)
         history.first_plies[g] = plies
         history.lengths[g] = 0
         history.results[g] = ONGOING

@@ -75,7 +75,7 @@ class SelfPlay:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
         for name, array in self.state().items():
-            array[...] = state[name]
+            array[...] = state.get(name, 0)  # `firsts`, always 0 here, is newer than some runs
 
     def _move(self, simulations: int) -> list[GameRecord]:
         self._search.roots[:] = self._roots

@@ -31,7 +31,7 @@ def play(
     seed: Annotated[int, typer.Option(help="What is random in the opponent follows from it.")] = 1,
     devices: Devices = "cpu",
 ) -> None:
-    """Play against a run, or against the strongest plain player of a game."""
+    """Play against a run, or against the net or player that comes with a game."""
     from rookery.interface.sitting import Sitting
     from rookery.interface.wording import screen
 

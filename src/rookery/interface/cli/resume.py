@@ -19,13 +19,12 @@ def resume(
     from rookery.interface.history import read_history
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import duration, program, screen
-    from rookery.run import RunFolder
-    from rookery.runtime import find_device
+    from rookery.run import RunFolder, check_place
 
     folder = RunFolder(run)
     where = [f"run.devices={devices}"] if devices else []
     config = changed(folder.config, minutes, [*where, *(settings or ())])
-    find_device(config.run.devices)
+    check_place(config)
     console, past = screen(), read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
         longer = ceil(2 * past.seconds / 60)

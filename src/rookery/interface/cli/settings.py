@@ -1,4 +1,4 @@
-"""The options that `train` and `resume` share."""
+"""The options and arguments that commands share."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated

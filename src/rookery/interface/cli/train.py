@@ -27,7 +27,7 @@ def train(
     from rookery.interface.players import find_game, is_game
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import screen
-    from rookery.run import RunFolder, recipe_for
+    from rookery.run import RunFolder, check_place, recipe_for
     from rookery.runtime import find_device
 
     device = find_device(devices)
@@ -43,6 +43,7 @@ def train(
             *(settings or ()),
         ],
     )
+    device = check_place(config)
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config)
     console = screen()
     console.print(
