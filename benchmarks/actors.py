@@ -7,6 +7,7 @@ Connect Four, width 32, depth 3, 32 simulations. Prints a line each:
     1 and 2 actors of one thread, and one process that uses both cores: positions/s
     1 and 8 actors whose net is a sleep, as if each had a GPU: what the coordinator leaves of it
     the coordinator alone: messages and MB a second that it could take in
+    watching 8 actors, and one actor's heartbeat: shares of a core
     a killed and a hung actor: seconds until noticed, and until another one plays
 """
 
@@ -20,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from rookery.games import game
 from rookery.nets import Evaluator, NetConfig, build_net
 from rookery.replay import Samples, Window, from_columns, write_shard
-from rookery.run import RunConfig, apply, recipe_for, to_json
+from rookery.run import apply, recipe_for, to_json
 from rookery.run.roles import actor, thread_limits
 from rookery.runtime import Crew, Event, Limits, Link, LocalWorker, Message
 from rookery.selfplay import SelfPlay
@@ -142,6 +144,24 @@ def crew_rate(role: Callable[..., None], size: int, seconds: float) -> float:
     return rate
 
 
+def supervision(seconds: float) -> tuple[float, float]:
+    """Shares of a core: looking after 8 workers 100 times a second, and one worker's heartbeat."""
+    bench = Bench(sleeping_actor, 8, Limits())
+    while len(bench.crew.ready()) < 8:
+        bench.crew.poll()
+    begun, calls = time.perf_counter(), 0
+    while time.perf_counter() - begun < seconds:
+        bench.crew.poll()
+        calls += 1
+    look = (time.perf_counter() - begun) / calls
+    process = psutil.Process(bench.workers[0].pid)
+    before = sum(process.cpu_times()[:2])
+    time.sleep(seconds)
+    beat = (sum(process.cpu_times()[:2]) - before) / seconds
+    bench.crew.close()
+    return 100 * look, beat
+
+
 def one_process_rate(seconds: float) -> float:
     """The default: one process, its threads on all cores, the same number of games in all."""
     rules, settings = game("connect4"), config()
@@ -194,7 +214,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20.0)
     seconds = parser.parse_args().seconds
-    assert RunConfig().actors == "0"
     one, two = crew_rate(actor, 1, seconds), crew_rate(actor, 2, seconds)
     default = one_process_rate(seconds)
     print(
@@ -210,6 +229,12 @@ def main() -> None:
     )
     messages, megabytes = intake()
     print(f"the coordinator takes in {messages:.0f} messages/s, {megabytes:.1f} MB/s", flush=True)
+    looking, beating = supervision(10.0)
+    print(
+        f"looking after 8 actors 100 times a second takes {looking:.2%} of a core, "
+        f"an idle actor with its heartbeat {beating:.2%}",
+        flush=True,
+    )
     for name, number in (("killed", signal.SIGKILL), ("hung", signal.SIGSTOP)):
         noticed, mended = mending(number)
         print(f"{name}: noticed after {noticed:.2f} s, replaced after {mended:.2f} s", flush=True)

@@ -75,6 +75,7 @@ COMMANDS = {
     "eval runs/hexapawn": Entry("minimax:2", "--simulations 0"),
     "play runs/hexapawn --first it": Entry("hexapawn plays", typed="quit\n"),
     "eval runs/connect4-1 --simulations 0,100": Entry("begin-hard", "--simulations 0"),
+    "train connect4 --actors 2": Entry("Finished: connect4 in runs/connect4-", TINY),
     "play connect4": Entry("connect4 net plays", "--simulations 2", typed="4\nquit\n"),
     "eval connect4 --simulations 0": Entry("begin-hard"),
     '.venv/bin/pip install ".[cuda]"': Entry("cuda = ["),

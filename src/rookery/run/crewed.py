@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rookery import __version__
 from rookery.learning import Learner, LearnReport, merge_reports
 from rookery.nets import Evaluator
 from rookery.replay import Window, from_columns, write_shard
@@ -80,8 +81,7 @@ class CrewedRing(Ring):
         """Hear the crew, and give orders to whom has none."""
         for number, message in self._crew.poll():
             if message.kind == "ready":
-                self._orders[number] = 0
-                self._crew.send(number, self._weights)
+                self._welcome(number, message)
             elif message.kind == "games":
                 self._take(number, message)
         if may_order and self._due <= self._most_due():
@@ -89,6 +89,15 @@ class CrewedRing(Ring):
                 while self._orders[number] < (2 if self._is_overlapped else 1):
                     self._order(number)
         self._show("learning" if self._due else "self-play")
+
+    def _welcome(self, number: int, message: Message) -> None:
+        """Give a new actor the weights, unless it comes from another Rookery than this one."""
+        if message.header["rookery"] != __version__:
+            version = message.header["rookery"]
+            self._crew.dismiss(number, f"runs rookery {version}, expected {__version__}")
+            return
+        self._orders[number] = 0
+        self._crew.send(number, self._weights)
 
     def _order(self, number: int) -> None:
         self._orders[number] += 1

@@ -124,6 +124,12 @@ class Crew:
         if worker is not None:
             worker.send(message)
 
+    def dismiss(self, number: int, what: str) -> None:
+        """Drop a worker that another of its kind would not be better than."""
+        place = self._places[number]
+        place.failures = self._limits.restarts
+        self._replace(place, what)
+
     def memory_mb(self) -> int:
         """What all workers take, by their last heartbeat."""
         return sum(place.memory_mb for place in self._places if place.worker is not None)
