@@ -1,14 +1,18 @@
 """Gradients computed by this process alone, on the net's device."""
 
+import shutil
 from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from rookery.base import ConfigError
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.precision import autocast
 from rookery.replay import Batch, Column
+
+COMPILERS = ("g++", "c++", "clang++", "clang")
 
 
 class Single:
@@ -24,6 +28,10 @@ class Single:
         compiled: bool = False,
     ) -> None:
         self.net = net
+        if compiled and not any(map(shutil.which, COMPILERS)):
+            raise ConfigError(
+                f"learning.compiled needs a C++ compiler ({COMPILERS[0]}); install it"
+            )
         self._forward: Any = torch.compile(net, dynamic=False) if compiled else net
         self.accumulate = accumulate
         self.value_weight = value_weight

@@ -116,10 +116,8 @@ def bind_way(way: ModuleType) -> ModuleType:
     return namespace(f"{way.__name__}.way", functions)
 
 
-def bind(rules: ModuleType, method: str) -> ModuleType:
-    """`begin`, `descend`, `write_planes`, `ascend` and `decide`: a game, and a way to search it."""
-    way = WAYS[method]
-    steps = bind_way(way)
+def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
+    """`grow`, `expand` and `write_planes`: what the rules have to do with a leaf."""
 
     @compiled
     def grow(tree, g):  # type: ignore[no-untyped-def]
@@ -149,7 +147,13 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         """Write what the net sees of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
-    moves = namespace(f"{rules.__name__}.{method}.leaf", {"grow": grow, "expand": expand})
+    functions = {"grow": grow, "expand": expand, "write_planes": write_planes}
+    return namespace(f"{rules.__name__}.{way.__name__}.leaf", functions)
+
+
+def bind(rules: ModuleType, method: str) -> ModuleType:
+    """`begin`, `descend`, `write_planes`, `ascend` and `decide`: a game, and a way to search it."""
+    steps, leaf = bind_way(WAYS[method]), bind_leaf(rules, WAYS[method])
 
     @compiled
     def descend(tree, settings, table, limit, g):  # type: ignore[no-untyped-def]
@@ -158,7 +162,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             limit -= 1
             node = steps.walk(tree, settings, table, g)
             if node == UNVISITED:
-                node = moves.grow(tree, g)
+                node = leaf.grow(tree, g)
             tree.searches[g].leaf = node
             proof = tree.nodes[g, node].proof
             if proof == ONGOING:
@@ -173,14 +177,14 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         value, draw = wdl[0] - wdl[2], wdl[1]
         tree.nodes[g, node].value = value
         tree.nodes[g, node].draw = draw
-        moves.expand(tree, g, logits)
+        leaf.expand(tree, g, logits)
         if tree.searches[g].path_length > 0:
             back_up(tree, settings, g, value, draw)
 
     functions = {
         "begin": steps.begin,
         "descend": descend,
-        "write_planes": write_planes,
+        "write_planes": leaf.write_planes,
         "ascend": ascend,
         "decide": steps.decide,
     }
