@@ -27,6 +27,8 @@ from rookery.selfplay import SelfPlayReport, merge_plays
 SLICE = 4
 """Updates between two looks at the crew."""
 IDLE_SECONDS = 0.01
+ORDERS = 4
+"""Orders in which an actor plays its moves of an iteration."""
 
 
 class CrewedRing(Ring):
@@ -70,9 +72,10 @@ class CrewedRing(Ring):
         self._save()
 
     def _has_enough(self) -> bool:
-        """Whether an iteration's worth of positions has come in."""
+        """Whether an iteration's worth of positions has come in, or the run's time is over."""
         quota = self.config.selfplay.games * self.config.run.moves
-        return sum(report.positions for report in self._played) >= quota
+        positions = sum(report.positions for report in self._played)
+        return positions >= quota or (positions > 0 and self.progress() >= 1.0)
 
     def _is_playing(self) -> bool:
         return any(self._orders[number] for number in self._crew.ready())
@@ -84,7 +87,7 @@ class CrewedRing(Ring):
                 self._welcome(number, message)
             elif message.kind == "games":
                 self._take(number, message)
-        if may_order and self._due <= self._most_due():
+        if may_order and not (self._is_overlapped and self._due > self._most_due()):
             for number in self._crew.ready():
                 while self._orders[number] < (2 if self._is_overlapped else 1):
                     self._order(number)
@@ -104,7 +107,7 @@ class CrewedRing(Ring):
         self._serial += 1
         header = {
             "order": self._serial,
-            "moves": self.config.run.moves,
+            "moves": max(1, self.config.run.moves // ORDERS),
             "progress": self.progress(),
             "iteration": self.iteration,
         }
