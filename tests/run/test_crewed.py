@@ -15,6 +15,7 @@ import pytest
 import rookery
 from rookery.replay import read_shard
 from rookery.run import Moment, RunFolder, Stats, Stopped, apply, crewed, recipe_for, train
+from rookery.run.roles import actor_seed
 from rookery.runtime import CrewLost
 
 SMALL = [
@@ -78,14 +79,20 @@ def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
 
 
 def test_actors_do_not_play_the_same_games(tmp_path: Path) -> None:
-    settings = ["selfplay.opening_share=0.0", "selfplay.temperature_plies=9", "run.iterations=3"]
-    folder = new_run(tmp_path / "run", *settings)
+    settings = ["selfplay.opening_share=0.0", "selfplay.temperature_plies=9", "run.moves=40"]
+    folder = new_run(tmp_path / "run", *settings, "run.iterations=2")
     train(folder, lambda moment: None)
-    shards = [
-        read_shard(path, game=folder.game) for path in (folder.path / "replay").glob("*.shard")
-    ]
-    whole = [part.probabilities.tobytes() for part in shards if len(part)]
-    assert len(whole) == len(set(whole)) > 2
+    paths = (folder.path / "replay").glob("*.shard")
+    shards = [read_shard(path, game=folder.game) for path in paths]
+    # Two actors with one seed would send the same eight games and more, move for move.
+    stretches = [part.states.tobytes() for part in shards if len(part) >= 8 * 5]
+    assert len(stretches) == len(set(stretches)) >= 4
+
+
+def test_every_actor_and_every_successor_has_a_seed_of_its_own() -> None:
+    config = recipe_for("tictactoe")
+    seeds = {actor_seed(config, n, i) for n in range(50) for i in range(1, 50)}
+    assert len(seeds) == 50 * 49
 
 
 def test_an_actor_of_another_version_is_dropped(
