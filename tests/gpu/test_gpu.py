@@ -96,7 +96,8 @@ def test_a_short_run_learns_and_resumes(tmp_path: Path, device: torch.device) ->
         "run.minutes=0",
         "run.iterations=12",
         "run.checkpoint_every=4",
-        "run.strength_every=0",
+        "run.strength_every=4",
+        "run.strength_simulations=0",
         "selfplay.games=256",
         "selfplay.simulations=16",
         "learning.batch_size=256",
@@ -110,6 +111,10 @@ def test_a_short_run_learns_and_resumes(tmp_path: Path, device: torch.device) ->
     train(folder, lambda moment: None)
     turns = [line for line in Stats(folder.path).lines() if line["kind"] == "iteration"]
     assert [line["iteration"] for line in turns] == list(range(1, 17))
-    losses = [line["learning"]["losses"]["policy_kl"] for line in turns if line["learning"]]
-    assert losses[-1] < losses[0]
+    errors = [
+        line["strength"]["errors"]
+        for line in Stats(folder.path).lines()
+        if line["kind"] == "strength"
+    ]
+    assert errors[-1] < errors[0]
     assert (tmp_path / "run" / "weights" / "000016.safetensors").exists()
