@@ -26,7 +26,7 @@ import psutil
 from rookery.games import game
 from rookery.nets import Evaluator, NetConfig, build_net
 from rookery.replay import Samples, Window, from_columns, write_shard
-from rookery.run import apply, recipe_for, to_json
+from rookery.run import apply, recipe_for, seats, to_json
 from rookery.run.roles import actor, thread_limits
 from rookery.runtime import Crew, Event, Limits, Link, LocalWorker, Message
 from rookery.selfplay import SelfPlay
@@ -53,25 +53,8 @@ class SleepingNet:
 
 def sleeping_actor(link: Link, job: Mapping[str, Any]) -> None:
     """An actor whose evaluator sleeps instead of computing."""
-    from rookery.run import roles
-
-    roles._prepare = _prepare_asleep
+    seats.Evaluator = lambda *arguments, **options: SleepingNet()
     actor(link, job)
-
-
-def _prepare_asleep(job: Mapping[str, Any]) -> tuple[SelfPlay, Any]:
-    from rookery.run.roles import actor_seed, selfplay_config
-
-    settings = selfplay_config(job)
-    seed = actor_seed(settings, job["number"], job["incarnation"])
-    selfplay = SelfPlay(
-        game("connect4"),
-        SleepingNet(),
-        config=settings.selfplay,
-        search=settings.search,
-        seed=seed,
-    )
-    return selfplay, None
 
 
 class Bench:
@@ -124,6 +107,7 @@ class Bench:
     def _start(self, name: str, number: int, incarnation: int) -> LocalWorker:
         job = {
             "config": to_json(config()),
+            "device": "cpu",
             "games": GAMES,
             "inference": "float32",
             "number": number,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rookery import __version__
 from rookery.runtime import Link, Message
 
 
@@ -50,3 +51,23 @@ def echoing(link: Link, job: Mapping[str, Any]) -> None:
         if message is not None:
             doubled = {name: 2 * array for name, array in message.arrays.items()}
             link.send(Message("echo", message.header, doubled))
+
+
+def squaring(link: Link, job: Mapping[str, Any]) -> None:
+    """Do numbered pieces of work, a little at a time."""
+    link.send(Message("ready", {"pid": os.getpid()}))
+    while True:
+        message = link.receive(1.0)
+        if message is not None:
+            time.sleep(0.05)
+            piece = message.header["piece"]
+            link.send(Message("done", {"piece": piece, "square": piece**2, "pid": os.getpid()}))
+
+
+def throwing_judge(link: Link, job: Mapping[str, Any]) -> None:
+    """Take part in the judging until there is work."""
+    link.send(Message("ready", {"rookery": __version__}))
+    while True:
+        message = link.receive(1.0)
+        if message is not None and message.kind == "look":
+            raise ValueError("this judge always fails")

@@ -1,15 +1,17 @@
 """On a real GPU: run with `pytest -m gpu tests/gpu`."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
 from devices import Linear
 from rookery.games import game
 from rookery.nets import CudaEvaluator, NetConfig, build_net
-from rookery.run import RunFolder, Stats, apply, recipe_for, train
+from rookery.run import Moment, RunFolder, Stats, apply, recipe_for, train
 from rookery.search import SearchConfig, new_search
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 
@@ -90,31 +92,50 @@ def test_memory_does_not_grow_over_a_thousand_moves(device: torch.device) -> Non
     assert used[-1] >= used[5]  # free memory
 
 
-def test_a_short_run_learns_and_resumes(tmp_path: Path, device: torch.device) -> None:
-    settings = [
-        "run.devices=cuda:0",
-        "run.minutes=0",
-        "run.iterations=12",
-        "run.checkpoint_every=4",
-        "run.strength_every=4",
-        "run.strength_simulations=0",
-        "selfplay.games=256",
-        "selfplay.simulations=16",
-        "learning.batch_size=256",
-        "net.width=32",
-        "net.depth=2",
-    ]
-    config = apply(recipe_for("connect4", on_gpu=True), settings)
+SHORT = [
+    "run.devices=cuda:0",
+    "run.minutes=0",
+    "run.iterations=12",
+    "run.checkpoint_every=4",
+    "run.strength_every=4",
+    "run.strength_simulations=0",
+    "selfplay.games=256",
+    "selfplay.simulations=16",
+    "learning.batch_size=256",
+    "net.width=32",
+    "net.depth=2",
+]
+
+
+def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
+    return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
+
+
+@pytest.mark.parametrize("actors", [0, 2])
+def test_a_short_run_learns_and_resumes(tmp_path: Path, device: torch.device, actors: int) -> None:
+    config = apply(recipe_for("connect4", on_gpu=True), [*SHORT, f"run.actors={actors}"])
     folder = RunFolder.create(tmp_path / "run", config)
     train(folder, lambda moment: None)
     folder.change(apply(config, ["run.iterations=16"]))
     train(folder, lambda moment: None)
-    turns = [line for line in Stats(folder.path).lines() if line["kind"] == "iteration"]
-    assert [line["iteration"] for line in turns] == list(range(1, 17))
-    errors = [
-        line["strength"]["errors"]
-        for line in Stats(folder.path).lines()
-        if line["kind"] == "strength"
-    ]
+    assert [line["iteration"] for line in lines(folder, "iteration")] == list(range(1, 17))
+    errors = [line["strength"]["errors"] for line in lines(folder, "strength")]
     assert errors[-1] < errors[0]
+    assert not lines(folder, "note")
     assert (tmp_path / "run" / "weights" / "000016.safetensors").exists()
+
+
+def test_a_killed_actor_of_a_gpu_is_replaced(tmp_path: Path, device: torch.device) -> None:
+    config = apply(recipe_for("connect4", on_gpu=True), [*SHORT, "run.actors=2"])
+    folder = RunFolder.create(tmp_path / "run", config)
+    killed: list[int] = []
+
+    def kill(moment: Moment) -> None:
+        if moment.iteration == 3 and not killed:
+            workers = [p for p in psutil.Process().children() if "spawn_main" in str(p.cmdline())]
+            killed.append(workers[0].pid)
+            workers[0].kill()
+
+    train(folder, kill)
+    assert len(lines(folder, "iteration")) == 12
+    assert [line for line in lines(folder, "note") if "killed by SIGKILL" in line["note"]]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from disturbed import KilledAtFirstAnswer, workers
 from rookery.arena import (
     MinimaxPlayer,
     RandomPlayer,
@@ -20,7 +21,7 @@ from rookery.games import game
 from rookery.interface.players import make_player, read_net
 from rookery.interface.tables import error_table, not_best_table
 from rookery.interface.wording import screen
-from rookery.run import RunFolder
+from rookery.run import RunFolder, judging
 
 
 def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
@@ -94,6 +95,57 @@ def test_match_answers_in_json_even_without_an_upper_bound(rookery) -> None:
 def test_the_same_seed_gives_the_same_match(rookery, finished_run: Path) -> None:
     arguments = ["match", finished_run, "random", "--games", 6, "--json", "--seed"]
     assert rookery(*arguments, 5).out == rookery(*arguments, 5).out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["eval", "RUN", "--simulations", "0,2"],
+        ["match", "minimax:1", "random", "--game", "tictactoe", "--games", "66"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_more_workers_give_the_same_answer(rookery, finished_run: Path, command: list[str]) -> None:
+    words = [str(finished_run) if word == "RUN" else word for word in [*command, "--json"]]
+    alone, shared = rookery(*words), rookery(*words, "--workers", 2)
+    assert alone.code == shared.code == 0
+    assert alone.out == shared.out and not shared.err
+
+
+def test_a_worker_that_was_killed_is_noted_beside_the_answer(
+    rookery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["match", "minimax:1", "random", "--game", "tictactoe", "--games", 66, "--json"]
+    alone = rookery(*words)
+    monkeypatch.setattr(judging, "Crew", KilledAtFirstAnswer)
+    disturbed = rookery(*words, "--workers", 1)
+    assert disturbed.err == "note: judge 0 killed by SIGKILL; another one in 0.5 s\n"
+    assert (disturbed.code, disturbed.out) == (0, alone.out)
+    assert not workers()
+
+
+def test_a_match_by_as_many_workers_as_there_are_cores(
+    rookery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def no_match(*arguments: object, workers: int, **options: object) -> None:
+        started.append(workers)
+        raise ConfigError("seen enough")
+
+    monkeypatch.setattr("rookery.run.play_match_over", no_match)
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    words = ["match", "random", "random", "--game", "tictactoe", "--devices", "cpu"]
+    for number in ("auto", "0", "3"):
+        assert rookery(*words, "--workers", number).code == 2
+    assert started == [7, 0, 3]
+
+
+@pytest.mark.parametrize("number", ["many", "-1", "1.5", ""])
+def test_workers_are_a_number_or_auto(mistake, finished_run: Path, number: str) -> None:
+    expected = f"--workers takes a number or auto, got {number!r}"
+    assert expected in mistake("match", "random", finished_run, "--workers", number)
+    assert expected in mistake("eval", finished_run, "--workers", number)
 
 
 def test_two_random_players_do_not_copy_each_other(rookery) -> None:

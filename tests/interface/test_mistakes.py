@@ -34,7 +34,8 @@ def content(folder: Path) -> dict[str, bytes]:
         (["tictactoe", "--minutes", "-1"], "run.minutes must be 0 or more"),
         (["tictactoe", "--minutes", "nan"], "run.minutes"),
         (["tictactoe", "--devices", "cuda:0"], "cuda:0 cannot be used: there is no NVIDIA GPU"),
-        (["tictactoe", "--devices", "cpu,cuda:3"], "one device at a time, got cpu,cuda:3"),
+        (["tictactoe", "--devices", "cpu,cuda:3"], "cuda:3 cannot be used: "),
+        (["tictactoe", "--devices", "cpu,cpu"], "several devices must all be GPUs, got cpu,cpu"),
         (["tictactoe", "--devices", "gpu"], "unknown device 'gpu'"),
     ],
 )

@@ -66,7 +66,8 @@ def test_a_window_read_back_goes_on_like_the_one_that_was_lost(parts):
     for part in parts[:-1]:
         lost.add(part)
     shards = [(number, parts[number]) for number in lost.shard_numbers]
-    found = Window.restore(TICTACTOE, config, shards=shards, rows_made=lost.rows_made)
+    found = Window(TICTACTOE, config)
+    found.refill(shards, lost.rows_made)
     for window in (lost, found):
         window.add(parts[-1])
     assert columns_equal(found.samples, lost.samples)

@@ -1,11 +1,16 @@
 """Runs whose games are played by actors in processes of their own, disturbed and undisturbed."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +18,21 @@ import psutil
 import pytest
 
 import rookery
+from rookery.base import DiskFull
+from rookery.nets import pack
 from rookery.replay import read_shard
-from rookery.run import Moment, RunFolder, Stats, Stopped, apply, crewed, recipe_for, train
+from rookery.run import (
+    Contestant,
+    Moment,
+    RunFolder,
+    Stats,
+    Stopped,
+    apply,
+    fleet,
+    measure_over,
+    recipe_for,
+    train,
+)
 from rookery.run.roles import actor_seed
 from rookery.runtime import CrewLost
 
@@ -71,7 +89,10 @@ def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
     check_books(folder)
     assert not actors()
     turns = lines(folder, "iteration")
-    assert all(1 <= line["crew"]["actors"] <= 2 for line in turns)  # one may come later
+    workers = turns[-1]["crew"]["workers"]
+    assert [worker["name"] for worker in workers] == ["actor 0", "actor 1"]
+    assert all(worker["memory_mb"] > 10 and worker["failures"] == 0 for worker in workers)
+    assert any(worker["positions_per_second"] > 0 for worker in workers)  # one may come later
     limit = 0.0 if mode == "phased" else 2.0
     assert all(line["crew"]["staleness"] <= limit for line in turns)
     assert not lines(folder, "note")
@@ -98,7 +119,7 @@ def test_every_actor_and_every_successor_has_a_seed_of_its_own() -> None:
 def test_an_actor_of_another_version_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crewed, "__version__", "99.0")
+    monkeypatch.setattr(fleet, "__version__", "99.0")
     folder = new_run(tmp_path / "run")
     with pytest.raises(CrewLost, match=f"runs rookery {rookery.__version__}, expected 99.0"):
         train(folder, lambda moment: None)
@@ -135,6 +156,78 @@ def test_the_run_goes_on_with_one_of_three(tmp_path: Path) -> None:
     train(folder, Disturbance(2, kill_two))
     check_books(folder)
     assert sum("killed by SIGKILL" in line["note"] for line in lines(folder, "note")) == 2
+
+
+def test_actors_measure_strength_as_one_process_does(tmp_path: Path) -> None:
+    settings = ["run.strength_every=4", "run.strength_simulations=2", "run.iterations=6"]
+    folder = new_run(tmp_path / "run", *settings)
+    train(folder, Disturbance(4, lambda: actors()[0].kill()))
+    measured = lines(folder, "strength")
+    assert [line["iteration"] for line in measured] == [4, 6]
+    weights = folder.load_weights(6)
+    contestant = Contestant(
+        kind="net",
+        simulations=2,
+        search=folder.config.search,
+        weights=pack(weights.state, weights.header),
+        inference="float32",
+    )
+    (expected,) = measure_over(
+        folder.game, [contestant], seed=folder.config.run.seed, workers=0, tell=print
+    )
+    assert measured[-1]["strength"] == json.loads(json.dumps(asdict(expected)))
+    assert lines(folder, "finished")
+    check_books(folder)
+
+
+def test_actors_follow_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet.os, "cpu_count", lambda: 4)  # of which half begin
+    idle = ["run.actors=auto", "learning.reuse=0.1", "run.iterations=10"]
+    folder = new_run(tmp_path / "idle", *idle)
+    train(folder, lambda moment: None)
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert notes[0].startswith("actor 2 is needed: the learner waited") and "added" in notes[0]
+    assert not [note for note in notes if "retired" in note]
+    busy = ["run.actors=auto", "learning.reuse=60", "run.iterations=6", "run.max_lag=0.2"]
+    folder = new_run(tmp_path / "busy", *busy)
+    train(folder, lambda moment: None)
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert "actor 1 is not needed: games wait for the learner; retired" in notes
+    assert not actors()
+
+
+def test_a_slow_actor_is_named(tmp_path: Path) -> None:
+    settings = ["run.iterations=40", "run.actors=3", "replay.window_min=20000"]
+    folder = new_run(tmp_path / "run", *settings)
+
+    def slow_down() -> None:
+        slowing.append(Slowed(actors()[1]))
+
+    slowing: list[Slowed] = []
+    train(folder, Disturbance(2, slow_down))
+    slowing[0].release()
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert any(" is slow: " in note and note.endswith("; kept") for note in notes), notes
+    check_books(folder)
+
+
+class Slowed:
+    """A process that is stopped nine tenths of the time."""
+
+    def __init__(self, process: psutil.Process) -> None:
+        self.process, self.is_over = process, threading.Event()
+        threading.Thread(target=self._slow, daemon=True).start()
+
+    def release(self) -> None:
+        self.is_over.set()
+
+    def _slow(self) -> None:
+        with suppress(psutil.NoSuchProcess):
+            while not self.is_over.is_set():
+                self.process.suspend()
+                time.sleep(0.27)
+                self.process.resume()
+                time.sleep(0.03)
 
 
 def test_a_stopped_run_keeps_what_it_received(tmp_path: Path) -> None:
@@ -183,3 +276,28 @@ def test_a_killed_coordinator_leaves_no_orphans_and_resumes(tmp_path: Path) -> N
     folder.change(apply(folder.config, [f"run.iterations={reached + 2}"]))
     train(folder, lambda moment: None)
     assert lines(folder, "finished")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(place)]
+    if not shutil.which("mount") or subprocess.run(mounting, capture_output=True).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(small_disk: Path) -> None:
+    folder = new_run(small_disk / "run", "replay.window_min=60000", "run.iterations=500")
+    with pytest.raises(DiskFull, match="no room left to write"):
+        train(folder, lambda moment: None)
+    assert not actors()
+    size = ["mount", "-o", "remount,size=8m", str(small_disk)]
+    subprocess.run(size, check=True)
+    folder = RunFolder(folder.path)
+    reached = max(line["iteration"] for line in Stats(folder.path).lines())
+    folder.change(apply(folder.config, [f"run.iterations={reached + 3}"]))
+    train(folder, lambda moment: None)
+    check_books(folder)

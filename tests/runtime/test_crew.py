@@ -73,7 +73,7 @@ def test_messages_arrive_whole_and_in_order(observed) -> None:
     echoes = [message for _, message in crew.messages if message.kind == "echo"]
     assert [message.header["number"] for message in echoes] == [0, 1, 2]
     np.testing.assert_array_equal(echoes[2].arrays["big"], 2 * (big + 2))
-    assert crew.crew.memory_mb() > 10
+    assert crew.crew.figures()[0].memory_mb > 10
 
 
 def test_a_killed_worker_is_replaced_and_the_others_go_on(observed) -> None:
@@ -183,3 +183,21 @@ def _is_alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_a_crew_grows_and_shrinks(observed) -> None:
+    crew = observed(crew_roles.counting, 1)
+    crew.crew.enlist("is needed")
+    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
+    gone = crew.workers[0].pid
+    crew.crew.retire(0, "is not needed")
+    assert crew.crew.size() == 1 and not psutil.pid_exists(gone)
+    crew.poll_until(lambda: crew.heard_from(crew.workers[1].pid) > 3)
+    assert crew.crew.ready() == [1]  # nobody fills the place again
+    crew.crew.enlist("is needed again")
+    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
+    assert [(event.worker, event.done) for event in crew.events] == [
+        ("actor 1", "added"),
+        ("actor 0", "retired"),
+        ("actor 0", "added"),
+    ]

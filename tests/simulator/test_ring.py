@@ -7,7 +7,7 @@ import torch
 
 from rookery.base import RunFolderError
 from rookery.learning import DeviceLearner
-from rookery.run import RunFolder, Stats, Stopped, apply, device, recipe_for
+from rookery.run import RunFolder, Stats, Stopped, apply, device, recipe_for, seats
 from rookery.run.device import DeviceRing
 from rookery.run.host import HostRing
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
@@ -86,7 +86,7 @@ def test_games_that_do_not_fit_are_halved_and_that_is_said(
             raise torch.cuda.OutOfMemoryError("no room")
         return DeviceSelfPlay(*arguments, config=config, **options)
 
-    monkeypatch.setattr(device, "DeviceSelfPlay", cramped)
+    monkeypatch.setattr(seats, "DeviceSelfPlay", cramped)
     folder.adapt(apply(folder.config, ["selfplay.games=64"]))
     ring = device.DeviceRing(folder, lambda moment: None)
     ring.turn()
@@ -109,7 +109,7 @@ def test_a_run_resumes_where_fewer_games_fit(
             raise torch.cuda.OutOfMemoryError("no room")
         return DeviceSelfPlay(*arguments, config=config, **options)
 
-    monkeypatch.setattr(device, "DeviceSelfPlay", cramped)
+    monkeypatch.setattr(seats, "DeviceSelfPlay", cramped)
     again = DeviceRing(RunFolder(folder.path), lambda moment: None)
     again.turn()
     assert again.config.selfplay.games == 20 and again.iteration == 2

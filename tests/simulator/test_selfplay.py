@@ -7,7 +7,8 @@ from devices import Linear
 from rookery.games import Game, game
 from rookery.replay import DeviceRows, to_samples
 from rookery.search import SearchConfig
-from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig, report_rows
+from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+from rookery.selfplay.report import report_rows
 
 RULES = game("tictactoe")
 

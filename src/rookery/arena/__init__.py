@@ -1,7 +1,16 @@
 """Strength measured: players, matches between them, Elo, and rulers that know the truth."""
 
 from rookery.arena.elo import EloDifference, Rating, compare, elo_of_score, rate
-from rookery.arena.match import MatchGame, MatchReport, Tally, play_match
+from rookery.arena.match import (
+    MatchGame,
+    MatchPlan,
+    MatchReport,
+    Tally,
+    part_seed,
+    play_match,
+    play_part,
+    report_match,
+)
 from rookery.arena.player import Player
 from rookery.arena.players import (
     MinimaxPlayer,
@@ -11,6 +20,7 @@ from rookery.arena.players import (
     SolverPlayer,
 )
 from rookery.arena.ruler import (
+    Look,
     Ruler,
     measure_exhaustively,
     measure_positions,
@@ -26,7 +36,9 @@ __all__ = [
     "EloDifference",
     "ErrorTable",
     "ExhaustiveSolver",
+    "Look",
     "MatchGame",
+    "MatchPlan",
     "MatchReport",
     "MinimaxPlayer",
     "Player",
@@ -47,8 +59,11 @@ __all__ = [
     "measure_exhaustively",
     "measure_positions",
     "never_loses",
+    "part_seed",
     "play_every_reply",
     "play_match",
+    "play_part",
     "rate",
+    "report_match",
     "ruler_for",
 ]

@@ -1,8 +1,14 @@
-"""Two players against each other: pairs of games from random openings, colours swapped."""
+"""Two players against each other: pairs of games from random openings, colours swapped.
+
+A match is cut into parts, whose size follows from the number of games alone: whoever plays a part,
+and beside how many others, plays the same games.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
+from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +22,15 @@ from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Game, States
 DRAWN_AT_ONCE = 256
 BARREN_ROUNDS = 3
 """Openings are drawn so many at once, until so many rounds bring no new one."""
+MOST_PARTS = 16
+Opening = tuple[Action, ...]
 
 
 @dataclass(frozen=True)
 class MatchGame:
     """One game of a match."""
 
-    opening: tuple[Action, ...]
+    opening: Opening
     """The random moves both games of the pair start with."""
     moves: tuple[Action, ...]
     """The moves the players made after them."""
@@ -30,6 +38,48 @@ class MatchGame:
     """Whether a has the side that moves first in the game, opening included."""
     result: int
     """WIN, DRAW or LOSS for a."""
+
+    def to_plain(self) -> list[Any]:
+        """The game as JSON takes it."""
+        return [list(self.opening), list(self.moves), self.a_first, self.result]
+
+    @classmethod
+    def from_plain(cls, plain: Sequence[Any]) -> "MatchGame":
+        """The game that `to_plain` wrote."""
+        opening, moves, a_first, result = plain
+        return cls(tuple(opening), tuple(moves), a_first, result)
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """What is played in a match, whoever the players are."""
+
+    games: int
+    seed: int
+    """The openings follow from it."""
+    opening_plies: int
+    smallest_part: int = 16
+    """Pairs that are played in lockstep, at least."""
+
+    def __post_init__(self) -> None:
+        if self.games < 2 or self.games % 2:
+            raise ConfigError(
+                f"a match is played in pairs: games must be even and not 0, got {self.games}"
+            )
+
+    @property
+    def parts(self) -> int:
+        """How many parts the match has."""
+        return ceil(self.games // 2 / self._pairs_in_part)
+
+    def openings(self, game: Game, part: int) -> list[Opening]:
+        """The openings of a part, one a pair."""
+        drawn = draw_openings(game, self.games // 2, plies=self.opening_plies, seed=self.seed)
+        return drawn[part * self._pairs_in_part : (part + 1) * self._pairs_in_part]
+
+    @property
+    def _pairs_in_part(self) -> int:
+        return max(self.smallest_part, ceil(self.games // 2 / MOST_PARTS))
 
 
 @dataclass(frozen=True)
@@ -67,31 +117,43 @@ class MatchReport:
 def play_match(
     game: Game, a: Player, b: Player, *, games: int, seed: int, opening_plies: int
 ) -> MatchReport:
-    """Play `games` / 2 pairs in lockstep: a player is asked for all its moves of a ply at once."""
-    if games < 2 or games % 2:
-        raise ConfigError(f"a match is played in pairs: games must be even and not 0, got {games}")
-    openings = draw_openings(game, games // 2, plies=opening_plies, seed=seed)
+    """Play `games` / 2 pairs, part after part."""
+    plan = MatchPlan(games, seed, opening_plies)
+    parts = (play_part(game, a, b, plan.openings(game, part)) for part in range(plan.parts))
+    return report_match(a.name, b.name, played=[each for part in parts for each in part])
+
+
+def play_part(game: Game, a: Player, b: Player, openings: Sequence[Opening]) -> list[MatchGame]:
+    """Two games from each opening, in lockstep: a player is asked for all its moves at once.
+
+    The openings are equally long.
+    """
     lines = [opening for opening in openings for _ in range(2)]
-    a_first = np.arange(games) % 2 == 0
-    a_moves_next = a_first == (opening_plies % 2 == 0)
-    states = game.new_states(games)
-    for ply in range(opening_plies):
+    plies = len(lines[0])
+    a_first = np.arange(len(lines)) % 2 == 0
+    states = game.new_states(len(lines))
+    for ply in range(plies):
         play_each(game, states, np.array([line[ply] for line in lines], np.int32))
+    a_moves_next = a_first == (plies % 2 == 0)
     moves, results = _play_out(game, (a, b), states=states, a_moves_next=a_moves_next)
-    played = [
+    return [
         MatchGame(line, tuple(made), bool(first), int(result))
         for line, made, first, result in zip(lines, moves, a_first, results, strict=True)
     ]
-    return _report(a.name, b.name, played=played)
 
 
-def draw_openings(game: Game, count: int, *, plies: int, seed: int) -> list[tuple[Action, ...]]:
+def part_seed(seed: int, part: int, *, side: int) -> int:
+    """The seed of a player that is made anew for a part; `side` is 0 for a, 1 for b."""
+    return int(generator(seed, "arena/part", part, side).integers(2**62))
+
+
+def draw_openings(game: Game, count: int, *, plies: int, seed: int) -> list[Opening]:
     """`count` random lines of `plies` moves that do not end the game.
 
     They lead to different positions as long as new ones are found, then they repeat in turn.
     """
     stream = generator(seed, "arena/openings", plies)
-    found: dict[bytes, tuple[Action, ...]] = {}
+    found: dict[bytes, Opening] = {}
     barren = 0
     while len(found) < count and barren < BARREN_ROUNDS:
         before = len(found)
@@ -146,7 +208,8 @@ def _play_out(
     return moves, results
 
 
-def _report(a: str, b: str, *, played: Sequence[MatchGame]) -> MatchReport:
+def report_match(a: str, b: str, *, played: Sequence[MatchGame]) -> MatchReport:
+    """What the games of a match say of players of these names."""
     points = [(game.result + 1) / 2 for game in played]
     pairs = [(one + other) / 2 for one, other in zip(points[::2], points[1::2], strict=True)]
     return MatchReport(

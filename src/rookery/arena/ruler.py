@@ -1,29 +1,61 @@
-"""Strength measured: against the truth where a game is solved, else against fixed opponents."""
+"""Strength measured: against the truth where a game is solved, else against fixed opponents.
 
+A ruler looks at a player in parts, each of which may be seen by another process, and concludes
+from what was seen.
+"""
+
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
+from math import ceil
+from typing import Any
 
 import numpy as np
 
 from rookery.arena.lockstep import distinct, outcomes, play_each, successors
-from rookery.arena.match import MatchReport, Tally, play_match
+from rookery.arena.match import (
+    MatchGame,
+    MatchPlan,
+    MatchReport,
+    Tally,
+    part_seed,
+    play_part,
+    report_match,
+)
 from rookery.arena.player import Player, ask
 from rookery.arena.players import MinimaxPlayer, RandomPlayer, Solver
 from rookery.arena.solvers import ExhaustiveSolver, Position, load_positions
 from rookery.arena.strength import ErrorTable, Row, Share, Strength, exact, sampled
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Game, States, game
 
+POSITIONS_IN_PART = 512
 Scores = Sequence[int | None]
 Count = Callable[[int, int], Share]
+Look = list[Any]
+"""What was seen of a player in one part, as JSON takes it."""
 
 
-class Ruler(Protocol):
+class Ruler(ABC):
     """Measures players of one game."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> int:
+        """How many looks make a measurement."""
+
+    @abstractmethod
+    def look(self, player: Player, part: int) -> Look:
+        """What the player does in one part."""
+
+    @abstractmethod
+    def conclude(self, looks: Sequence[Look]) -> Strength:
+        """How strong the player is that was seen like this, part by part."""
 
     def measure(self, player: Player) -> Strength:
         """How strong the player is."""
+        return self.conclude([self.look(player, part) for part in range(self.parts)])
 
 
 def ruler_for(game: Game) -> Ruler:
@@ -36,37 +68,59 @@ def ruler_for(game: Game) -> Ruler:
 
 
 @dataclass(frozen=True)
-class PositionRuler:
+class PositionRuler(Ruler):
     """Connect Four: mistakes in positions whose scores are known."""
 
     positions: tuple[Position, ...]
 
-    def measure(self, player: Player) -> Strength:
+    @property
+    def parts(self) -> int:
+        """As many as the positions fill."""
+        return ceil(len(self.positions) / POSITIONS_IN_PART)
+
+    def look(self, player: Player, part: int) -> Look:
+        """The moves chosen in some of the positions."""
+        start = part * POSITIONS_IN_PART
+        return moves_in(player, self.positions[start : start + POSITIONS_IN_PART])
+
+    def conclude(self, looks: Sequence[Look]) -> Strength:
         """Mistakes by group, and in all."""
-        table = measure_positions(player, self.positions)
+        table = judge_moves(self.positions, list(chain(*looks)))
         rows = (*table.rows, table.total)
         return Strength(table.total.errors.percent, "moves that lose game value", rows)
 
 
 @dataclass(frozen=True)
-class ExhaustiveRuler:
+class ExhaustiveRuler(Ruler):
     """A tiny game: mistakes in every position, and games against every reply."""
 
     game: Game
     solver: Solver
 
-    def measure(self, player: Player) -> Strength:
-        """Mistakes by ply and in all, then the share of the games lost."""
-        table = measure_exhaustively(player, self.game, solver=self.solver)
+    @property
+    def parts(self) -> int:
+        """The positions, and the games."""
+        return 2
+
+    def look(self, player: Player, part: int) -> Look:
+        """The moves chosen in all positions, ply by ply; or the results of all games."""
+        if part == 0:
+            return moves_everywhere(player, self.game)
         tally = play_every_reply(player, self.game)
+        return [tally.wins, tally.draws, tally.losses]
+
+    def conclude(self, looks: Sequence[Look]) -> Strength:
+        """Mistakes by ply and in all, then the share of the games lost."""
+        table = judge_everywhere(self.game, looks[0], solver=self.solver)
+        tally = Tally(*looks[1])
         lost = Row("lost to any reply", tally.games, exact(tally.losses, tally.games), None)
         rows = (*table.rows, table.total, lost)
         return Strength(table.total.errors.percent, "moves that lose game value", rows)
 
 
 @dataclass(frozen=True)
-class MatchRuler:
-    """Any game: points lost to a plain opponent and to a random one."""
+class MatchRuler(Ruler):
+    """Any game: points lost to a plain opponent and to a random one, a match each."""
 
     game: Game
     games: int = 64
@@ -74,44 +128,74 @@ class MatchRuler:
     opening_plies: int = 2
     seed: int = 0
 
-    def measure(self, player: Player) -> Strength:
+    @property
+    def parts(self) -> int:
+        """Those of the first match, then those of the second."""
+        return 2 * self._plan.parts
+
+    def look(self, player: Player, part: int) -> Look:
+        """The games of one part, against an opponent made for it."""
+        match, part_of_match = divmod(part, self._plan.parts)
+        opponent = self._opponents(part_seed(self.seed, part, side=1))[match]
+        openings = self._plan.openings(self.game, part_of_match)
+        return [played.to_plain() for played in play_part(self.game, player, opponent, openings)]
+
+    def conclude(self, looks: Sequence[Look]) -> Strength:
         """The points lost to minimax:2, then those lost to random."""
-        opponents: tuple[Player, ...] = (
-            MinimaxPlayer(self.game, 2, seed=self.seed),
-            RandomPlayer(self.game, seed=self.seed),
+        games = [MatchGame.from_plain(plain) for plain in chain(*looks)]
+        matches = (games[: self.games], games[self.games :])
+        rows = tuple(
+            _match_row(report_match("player", opponent.name, played=played))
+            for opponent, played in zip(self._opponents(self.seed), matches, strict=True)
         )
-        rows = tuple(_match_row(self._play(player, opponent)) for opponent in opponents)
         return Strength(rows[0].errors.percent, f"points lost to {rows[0].label}", rows)
 
-    def _play(self, player: Player, opponent: Player) -> MatchReport:
-        return play_match(
-            self.game,
-            player,
-            opponent,
-            games=self.games,
-            seed=self.seed,
-            opening_plies=self.opening_plies,
-        )
+    @property
+    def _plan(self) -> MatchPlan:
+        return MatchPlan(self.games, self.seed, self.opening_plies)
+
+    def _opponents(self, seed: int) -> tuple[Player, Player]:
+        return MinimaxPlayer(self.game, 2, seed=seed), RandomPlayer(self.game, seed)
 
 
 def measure_positions(player: Player, positions: Sequence[Position]) -> ErrorTable:
     """Mistakes of a Connect Four player by group of positions, in the groups' own order."""
+    return judge_moves(positions, moves_in(player, positions))
+
+
+def moves_in(player: Player, positions: Sequence[Position]) -> list[int]:
+    """What a Connect Four player plays in each of the positions."""
     connect4 = game("connect4")
     states = connect4.blank_states(len(positions))
     for index, position in enumerate(positions):
         states[index] = connect4.position(position.moves)
-    actions = ask(player, states, game=connect4)
+    moves: list[int] = ask(player, states, game=connect4).tolist()
+    return moves
+
+
+def judge_moves(positions: Sequence[Position], moves: Sequence[int]) -> ErrorTable:
+    """Mistakes by group of positions, one move each."""
     groups: dict[str, list[Judgement]] = defaultdict(list)
-    for position, action in zip(positions, actions.tolist(), strict=True):
+    for position, action in zip(positions, moves, strict=True):
         groups[position.group].append(judge(position.scores, action))
     return _table(groups, count=sampled)
 
 
 def measure_exhaustively(player: Player, game: Game, *, solver: Solver) -> ErrorTable:
     """Mistakes by ply in every position that can be reached; for tiny games."""
+    return judge_everywhere(game, moves_everywhere(player, game), solver=solver)
+
+
+def moves_everywhere(player: Player, game: Game) -> list[list[int]]:
+    """What the player plays in every position that can be reached, ply by ply."""
+    return [ask(player, states, game=game).tolist() for states in reachable(game)]
+
+
+def judge_everywhere(game: Game, moves: Sequence[list[int]], *, solver: Solver) -> ErrorTable:
+    """Mistakes by ply of one move in every position that can be reached."""
     groups: dict[str, list[Judgement]] = {}
-    for ply, states in enumerate(reachable(game)):
-        pairs = zip(states, ask(player, states, game=game).tolist(), strict=True)
+    for ply, (states, chosen) in enumerate(zip(reachable(game), moves, strict=True)):
+        pairs = zip(states, chosen, strict=True)
         groups[f"ply {ply}"] = [judge(solver.scores(state), action) for state, action in pairs]
     return _table(groups, count=exact)
 

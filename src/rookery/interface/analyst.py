@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.base import IllegalPosition
 from rookery.games import ONGOING
-from rookery.interface.players import NetText, evaluator_of
+from rookery.interface.players import NetText
 from rookery.search import new_search
 
 DIGITS = 4
@@ -43,7 +43,7 @@ class Analyst:
         self._simulations = net.simulations
         self._search = new_search(
             net.game,
-            evaluator_of(net, inference="float32", devices=devices),
+            net.contestant(inference="float32", devices=devices).evaluator(),
             config=net.search,
             num_games=1,
             max_simulations=net.simulations,

@@ -14,20 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rookery.arena import (
-    Connect4Solver,
-    ExhaustiveSolver,
-    MinimaxPlayer,
-    Player,
-    RandomPlayer,
-    SearchPlayer,
-    SolverPlayer,
-)
+from rookery.arena import Player
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games import Game, game, game_names
-from rookery.nets import METHODS, CudaEvaluator, Evaluator, Weights
-from rookery.run import RunFolder, load_shipped, shipped_names, shipped_search
-from rookery.runtime import find_device, use_device
+from rookery.nets import Weights, pack
+from rookery.run import Contestant, RunFolder, load_shipped, shipped_names, shipped_search
 from rookery.search import SearchConfig
 
 SIMULATIONS = 100
@@ -50,6 +41,19 @@ class NetText:
     inference: str = "auto"
     """How its run evaluated it."""
     seed: int = 1
+
+    def contestant(self, *, inference: str, devices: str) -> Contestant:
+        """The net with its weights, as a player to be made."""
+        weights = self.load()
+        return Contestant(
+            "net",
+            name=self.name,
+            simulations=self.simulations,
+            search=self.search,
+            weights=pack(weights.state, weights.header),
+            inference=inference,
+            devices=devices,
+        )
 
 
 def find_game(name: str) -> Game:
@@ -125,55 +129,21 @@ def make_player(
     text: str, game: Game, *, seed: int, inference: str = "float32", devices: str = "cpu"
 ) -> Player:
     """The player that `text` names, for `game`."""
+    contestant = read_contestant(text, game, inference=inference, devices=devices)
+    return contestant.player(game, seed=seed)
+
+
+def read_contestant(text: str, game: Game, *, inference: str, devices: str) -> Contestant:
+    """The player that `text` names, still to be made."""
     net = read_net(text)
-    if net is not None:
-        net = replace(net, name=text)
-        return net_player(net, game, seed=seed, inference=inference, devices=devices)
-    if text == "random":
-        return RandomPlayer(game, seed)
-    if text == "solver":
-        return solver_player(game, seed=seed)
-    return MinimaxPlayer(game, _depth(text), seed=seed)
-
-
-def net_player(
-    net: NetText, game: Game, *, seed: int, inference: str, devices: str
-) -> SearchPlayer:
-    """The player of a net."""
+    if net is None:
+        kind = text.partition(":")[0]
+        return Contestant(kind, depth=_depth(text) if kind == "minimax" else 0)
     if net.game.name != game.name:
         raise ConfigError(
-            f"{net.name} plays {net.game.name}, not {game.name}; choose a run of {game.name}"
+            f"{text} plays {net.game.name}, not {game.name}; choose a run of {game.name}"
         )
-    return SearchPlayer(
-        game,
-        evaluator_of(net, inference=inference, devices=devices),
-        config=net.search,
-        simulations=net.simulations,
-        seed=seed,
-        name=net.name,
-    )
-
-
-def evaluator_of(net: NetText, *, inference: str, devices: str) -> Evaluator | CudaEvaluator:
-    """A net ready to be asked.
-
-    On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
-    """
-    module, device = net.load().build(), find_device(devices)
-    if device.type == "cuda":
-        use_device(device)
-        return CudaEvaluator(module, net.game.planes_shape, device=device)
-    known = inference if inference in METHODS else "auto"
-    return Evaluator(module, net.game.planes_shape, method=known)
-
-
-def solver_player(game: Game, *, seed: int) -> SolverPlayer:
-    """Perfect play, where there is a solver for `game`."""
-    if game.name == "connect4":
-        return SolverPlayer(game, Connect4Solver(), seed=seed)
-    if game.name == "tictactoe":
-        return SolverPlayer(game, ExhaustiveSolver(game), seed=seed)
-    raise ConfigError(f"there is no solver for {game.name}; try minimax:{DEPTH}")
+    return replace(net, name=text).contestant(inference=inference, devices=devices)
 
 
 def default_opponent(game: Game) -> str:

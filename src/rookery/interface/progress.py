@@ -154,7 +154,7 @@ def framed(content: RenderableType, title: str) -> Panel:
 def describe(moment: Moment, past: History) -> dict[str, str]:
     """The figures of a moment, by label; an even number of them."""
     played, learned = moment.played, moment.learned
-    return {
+    facts = {
         "phase": describe_phase(moment),
         "iteration": count(moment.iteration + (moment.phase in WITHIN_ITERATION)),
         "games": count(past.games + moment.games),
@@ -164,6 +164,10 @@ def describe(moment: Moment, past: History) -> dict[str, str]:
         "errors": strength_so_far(moment, past),
         "time left": time_left(moment),
     }
+    if crew := moment.crew:
+        facts["actors"] = f"{crew.ready} of {crew.size}"
+        facts["staleness"] = f"{crew.staleness:.1f} iterations"
+    return facts
 
 
 def describe_phase(moment: Moment) -> str:
@@ -208,5 +212,6 @@ def plain_line(moment: Moment, past: History) -> str:
         f"loss {facts['loss']}",
         f"errors {facts['errors']}",
         f"{facts['time left']} left",
+        f"{facts['actors']} actors" if moment.crew else UNKNOWN,
     ]
     return "  ".join(part for part in parts if UNKNOWN not in part.split())

@@ -56,6 +56,7 @@ class CudaEvaluator:
         self._plan = _plan(self.method, folded)
         self._probe = torch.from_numpy(random_boards(PROBE_ROWS, planes_shape)).to(device)
         self._is_finite = torch.ones(1, dtype=torch.bool, device=device)
+        self._captured: dict[int, _Captured] = {}
 
     @property
     def method(self) -> str:
@@ -85,12 +86,38 @@ class CudaEvaluator:
     def __call__(
         self, planes: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The same for arrays of the host; sizes are rounded up, so that cudnn tunes for few."""
+        """The same for arrays of the host; sizes are rounded up, so that few are captured."""
         count = len(planes)
-        rows = torch.zeros(_rounded(count), *self.planes_shape)
-        rows[:count] = torch.from_numpy(planes)
-        logits, wdl = self.forward(rows.to(self.device))
+        size = _rounded(count)
+        if size not in self._captured:
+            self._captured[size] = _Captured(self, size)
+        logits, wdl = self._captured[size](torch.from_numpy(planes))
         return logits[:count].cpu().numpy(), wdl[:count].cpu().numpy()
+
+
+class _Captured:
+    """The forward of one batch size as a graph, which sees new weights as they are loaded."""
+
+    def __init__(self, evaluator: CudaEvaluator, rows: int) -> None:
+        self._evaluator = evaluator
+        self._planes = torch.zeros((rows, *evaluator.planes_shape), device=evaluator.device)
+        self._replay = self._run
+        self._run()  # cudnn tunes itself for this size
+        if evaluator.device.type == "cuda":
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self._run()
+            self._replay = graph.replay
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Answers for `planes`; those of rows that they do not fill mean nothing."""
+        self._planes[: len(planes)].copy_(planes)
+        self._replay()
+        return self._answers
+
+    def _run(self) -> None:
+        self._answers = self._evaluator.forward(self._planes)
 
 
 class _Plain:

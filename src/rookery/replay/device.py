@@ -51,10 +51,14 @@ class DeviceWindow:
         self._made.fill_(self.books.rows_made)
         for number, samples in loaded:
             self.books.next_shard = number
-            self.books.enter(len(samples))
-            rows = from_samples(samples, self.game, self.device)
-            count = torch.tensor([len(samples)], device=self.device)
-            self.append(rows, count, iteration=int(samples.born[0]))
+            self.add(samples)
+
+    def add(self, samples: Samples) -> int:
+        """Append the rows of a new shard of the host's; returns the shard's number."""
+        rows = from_samples(samples, self.game, self.device)
+        count = torch.tensor([len(samples)], device=self.device)
+        self.append(rows, count, iteration=int(samples.born[0]))
+        return self.books.enter(len(samples))
 
     @property
     def rows_made(self) -> int:

@@ -38,23 +38,13 @@ class Window:
         self.samples = Samples.empty(game)
         self.books = Books(config)
 
-    @classmethod
-    def restore(
-        cls,
-        game: Game,
-        config: ReplayConfig,
-        *,
-        shards: Iterable[tuple[int, Samples]],
-        rows_made: int,
-    ) -> "Window":
-        """The window that had made `rows_made` rows, from its shards (number, samples) in order."""
-        window = cls(game, config)
+    def refill(self, shards: Iterable[tuple[int, Samples]], rows_made: int) -> None:
+        """Take up the rows of the shards (number, samples), the last of `rows_made`, in order."""
         loaded = list(shards)
-        window.books.expect(rows_made, loaded=sum(len(samples) for _, samples in loaded))
+        self.books.expect(rows_made, loaded=sum(len(samples) for _, samples in loaded))
         for number, samples in loaded:
-            window.books.next_shard = number
-            window.add(samples)
-        return window
+            self.books.next_shard = number
+            self.add(samples)
 
     def __len__(self) -> int:
         return len(self.samples)

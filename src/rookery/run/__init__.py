@@ -1,7 +1,9 @@
 """A run: its config, its folder, and the loop that turns the ring."""
 
 from rookery.run.config import Config, RunConfig, apply, from_json, setting_names, to_json
+from rookery.run.contestants import Contestant
 from rookery.run.folder import RunFolder
+from rookery.run.judging import measure_over, play_match_over
 from rookery.run.loop import check_place, train
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.recipes import RECIPES, recipe_for
@@ -11,6 +13,7 @@ from rookery.run.stats import Stats
 __all__ = [
     "RECIPES",
     "Config",
+    "Contestant",
     "Moment",
     "RunConfig",
     "RunFolder",
@@ -21,6 +24,8 @@ __all__ = [
     "check_place",
     "from_json",
     "load_shipped",
+    "measure_over",
+    "play_match_over",
     "recipe_for",
     "setting_names",
     "shipped_names",

@@ -1,7 +1,6 @@
 """The whole configuration of a run: every room's settings, composed, read and changed by name."""
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -37,9 +36,12 @@ class RunConfig:
     strength_simulations: int = 32
     """Simulations a move when strength is measured."""
     devices: str = "auto"
-    """Where to train: cpu, cuda:0, or auto, the first GPU where there is one."""
+    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), or auto, a GPU if any."""
     actors: str = "0"
-    """Processes that play beside the one that learns; 0 = all in one process, auto = one a core."""
+    """Processes that play beside the one that learns; 0 = none, unless there are several devices;
+    auto = one a GPU, or on the CPU as many as the load asks for."""
+    cluster: str = ""
+    """The Ray cluster whose machines actors run on: its address, or local; empty = none."""
     mode: str = "overlapped"
     """With actors: overlapped (they play while it learns) or phased (they wait for it)."""
     max_lag: float = 1.0
@@ -71,9 +73,9 @@ class RunConfig:
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)
 
-    def count_actors(self) -> int:
-        """How many actors this machine is to start."""
-        return (os.cpu_count() or 1) if self.actors == "auto" else int(self.actors)
+    def has_crew(self) -> bool:
+        """Whether games are played by actors, in processes of their own."""
+        return self.actors != "0" or "," in self.devices or bool(self.cluster)
 
     def progress(self, seconds: float, iteration: int) -> float:
         """How much of a run that has come this far is done, from 0 to 1."""

@@ -6,22 +6,22 @@ phased, everybody plays, then everybody waits for the learner. Weights go out wi
 every iteration: what was played with older ones is stale, and by how much is in the statistics.
 """
 
-import os
 import time
-from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from rookery import __version__
-from rookery.learning import Learner, LearnReport, merge_reports
-from rookery.nets import Evaluator
-from rookery.replay import Window, from_columns, write_shard
+from rookery.learning import DeviceLearner, Learner, LearnReport, merge_reports
+from rookery.nets import CudaEvaluator, Evaluator
+from rookery.replay import DeviceWindow, Window, from_columns, write_shard
 from rookery.run.checkpoint import Arrays, Checkpoint, Position
-from rookery.run.config import to_json
+from rookery.run.contestants import Contestant
+from rookery.run.docket import Docket
+from rookery.run.fleet import Fleet
+from rookery.run.judge import StrengthCase, source_of
+from rookery.run.moment import CrewMoment
 from rookery.run.ring import Ring
-from rookery.run.roles import actor, thread_limits
-from rookery.runtime import Crew, Event, LocalWorker, Message, text_array
+from rookery.runtime import Cluster, Event, Message, text_array, use_device
 from rookery.selfplay import SelfPlayReport, merge_plays
 
 SLICE = 4
@@ -31,34 +31,45 @@ ORDERS = 4
 """Orders in which an actor plays its moves of an iteration."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A measurement of strength under way."""
+
+    iteration: int
+    case: StrengthCase
+    docket: Docket
+
+
 class CrewedRing(Ring):
     """The parts of a run whose games are played by others."""
 
-    evaluator: Evaluator
-    window: Window
     _games_on_gpu = None
-    _due: int
-    """Updates that are due for the rows received."""
+    _fleet: Fleet
     _played: list[SelfPlayReport]
     _learned: list[LearnReport]
     _stale: list[int]
+    _asked: Asked | None
+    _learner_waited: float
+    """Seconds of this iteration in which there was nothing to learn."""
+    _games_waited: float
+    """Seconds of it in which actors had nothing to do, as too many updates were due."""
 
     def turn(self) -> None:
         """As many positions as an iteration has, and the updates that are due for them."""
         if not self.crews:
             self._muster()
-        self._played, self._learned, self._stale = [], [], []
+        begun = self._begin_turn()
         while not self._has_enough():
             self._attend(may_order=True)
             self._learn_or_wait(self._is_overlapped)
-        while not self._is_overlapped and self._is_playing():
+        while not self._is_overlapped and self._fleet.is_playing():
             self._attend(may_order=False)
             self._learn_or_wait(False)
         while self._due > (self._most_due() if self._is_overlapped else 0):
             self._attend(may_order=False)
             self._learn_or_wait(True)
         self.iteration += 1
-        self._note()
+        self._note(time.perf_counter() - begun)
         self._publish()
         run = self.config.run
         if run.strength_every and self.iteration % run.strength_every == 0:
@@ -71,54 +82,39 @@ class CrewedRing(Ring):
         self.watch = lambda moment: None
         self._save()
 
+    def close(self) -> None:
+        """End all workers, and leave the cluster."""
+        super().close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _begin_turn(self) -> float:
+        self._played, self._learned, self._stale = [], [], []
+        self._learner_waited, self._games_waited = 0.0, 0.0
+        return time.perf_counter()
+
     def _has_enough(self) -> bool:
         """Whether an iteration's worth of positions has come in, or the run's time is over."""
-        quota = self.config.selfplay.games * self.config.run.moves
         positions = sum(report.positions for report in self._played)
-        return positions >= quota or (positions > 0 and self.progress() >= 1.0)
-
-    def _is_playing(self) -> bool:
-        return any(self._orders[number] for number in self._crew.ready())
+        return positions >= self._fleet.positions or (positions > 0 and self.progress() >= 1.0)
 
     def _attend(self, *, may_order: bool) -> None:
         """Hear the crew, and give orders to whom has none."""
-        for number, message in self._crew.poll():
-            if message.kind == "ready":
-                self._welcome(number, message)
-            elif message.kind == "games":
-                self._take(number, message)
+        for message in self._fleet.hear():
+            self._take(message)
+        self._fleet.share_docket()
+        self._conclude()
         if may_order and not (self._is_overlapped and self._due > self._most_due()):
-            for number in self._crew.ready():
-                while self._orders[number] < (2 if self._is_overlapped else 1):
-                    self._order(number)
-        self._show("learning" if self._due else "self-play")
+            header = {
+                "moves": max(1, self.config.run.moves // ORDERS),
+                "progress": self.progress(),
+                "iteration": self.iteration,
+            }
+            self._fleet.order(2 if self._is_overlapped else 1, header)
+        self._show("learning" if self._due else "self-play", crew=self._crew_moment())
 
-    def _welcome(self, number: int, message: Message) -> None:
-        """Give a new actor the weights, unless it comes from another Rookery than this one."""
-        if message.header["rookery"] != __version__:
-            version = message.header["rookery"]
-            self._crew.dismiss(number, f"runs rookery {version}, expected {__version__}")
-            return
-        self._orders[number] = 0
-        self._crew.send(number, self._weights)
-
-    def _order(self, number: int) -> None:
-        self._orders[number] += 1
-        self._serial += 1
-        header = {
-            "order": self._serial,
-            "moves": max(1, self.config.run.moves // ORDERS),
-            "progress": self.progress(),
-            "iteration": self.iteration,
-        }
-        self._crew.send(number, Message("play", header))
-
-    def _take(self, number: int, message: Message) -> None:
-        """Add the games of one order to the window, once."""
-        self._orders[number] -= 1
-        if message.header["order"] in self._taken:
-            return
-        self._taken.add(message.header["order"])
+    def _take(self, message: Message) -> None:
+        """Add the games of one order to the window."""
         self._played.append(SelfPlayReport(**message.header["report"]))
         self._stale.append(self.iteration - message.header["version"])
         if message.arrays:
@@ -127,29 +123,42 @@ class CrewedRing(Ring):
             self.window.add(samples)
             self._due += self.learner.owe(len(samples))
         games = self.moment.games + self._played[-1].games
-        self._show("self-play", games=games, played=merge_plays(self._played[-self._size :]))
+        latest = self._played[-len(self._fleet.crew.ready()) or -1 :]
+        self._show("self-play", games=games, played=merge_plays(latest))
 
     def _learn_or_wait(self, may_learn: bool) -> None:
+        begun = time.perf_counter()
         if not (may_learn and self._due):
             time.sleep(IDLE_SECONDS)
+            self._learner_waited += time.perf_counter() - begun
             return
+        are_idle = self._is_overlapped and not self._fleet.is_playing()
         updates = min(SLICE, self._due)
-        learned = self.learner.learn(self.window, updates, progress=self.progress())
+        learned = self._learn(updates)
         self._due -= updates
         self._learned.append(learned)
+        self._games_waited += (time.perf_counter() - begun) * are_idle
         self._show("learning", learned=learned, rows_made=self.window.rows_made)
+
+    def _learn(self, updates: int) -> LearnReport:
+        if isinstance(self.learner, DeviceLearner):
+            return self.learner.enqueue(updates, progress=self.progress())()
+        assert isinstance(self.window, Window)
+        return self.learner.learn(self.window, updates, progress=self.progress())
 
     def _publish(self) -> None:
         """Hand the newest weights to everybody; whoever comes later gets them too."""
         self.evaluator.load(self.learner.play_net)
         payload = self.folder.pack_weights(self.learner.play_net, step=self.learner.updates)
-        self._weights = Message(
-            "weights", {"version": self.iteration}, {"weights": text_array(payload)}
-        )
-        for number in self._crew.ready():
-            self._crew.send(number, self._weights)
+        weights = {"weights": text_array(payload)}
+        self._fleet.publish(Message("weights", {"version": self.iteration}, weights))
 
-    def _note(self) -> None:
+    def _note(self, seconds: float) -> None:
+        waited = {
+            "learner_waited": self._learner_waited / seconds,
+            "games_waited": self._games_waited / seconds,
+        }
+        workers = self._fleet.figures(seconds)
         self.stats.append(
             "iteration",
             self.iteration,
@@ -157,22 +166,69 @@ class CrewedRing(Ring):
             progress=self.progress(),
             selfplay=merge_plays(self._played),
             learning=merge_reports(self._learned) if self._learned else None,
-            window=self.window.statistics(self.iteration),
-            crew={
-                "actors": len(self._crew.ready()),
-                "staleness": float(np.mean(self._stale)),
-                "memory_mb": self._crew.memory_mb(),
-            },
+            window=self._window_statistics(),
+            device=self._usage.read(),
+            crew={"staleness": float(np.mean(self._stale)), **waited, "workers": workers},
         )
+        if self._is_overlapped:
+            self._fleet.follow_load(**waited)
+
+    def _measure(self) -> None:
+        """Have the crew measure today's net between its orders, one measurement at a time."""
+        if not self.crews:
+            super()._measure()
+            return
+        if self._asked is not None:
+            return
+        run, net = self.config.run, self.learner.play_net
+        contestant = Contestant(
+            kind="net",
+            name="run",
+            simulations=run.strength_simulations,
+            search=self.config.search,
+            weights=self.folder.pack_weights(net, step=self.learner.updates),
+            inference=self.evaluator.method,
+        )
+        case = StrengthCase(source_of(self.game), contestant, run.seed)
+        self._asked = Asked(self.iteration, case, self._fleet.judge([case]))
+
+    def _conclude(self) -> None:
+        """Write down a measurement once it is complete, or why it cannot be."""
+        if self._asked is None:
+            return
+        docket, case, iteration = self._asked.docket, self._asked.case, self._asked.iteration
+        if docket.failure:
+            self._say(f"the strength of iteration {iteration} is unknown: {docket.failure}")
+            self._fleet.judge([])
+        elif not docket.is_done:
+            return
+        else:
+            self._tell_strength(iteration, case.conclude(docket.looks()[0]))
+        self._asked = None
+
+    def _await_strength(self) -> None:
+        """Games that come in meanwhile are not part of the run any more."""
+        while self._asked is not None:
+            for _ in self._fleet.hear():
+                continue
+            self._fleet.share_docket()
+            self._conclude()
+            self._show("strength", crew=self._crew_moment())
+            time.sleep(IDLE_SECONDS)
+
+    def _crew_moment(self) -> CrewMoment:
+        crew = self._fleet.crew
+        staleness = float(np.mean(self._stale)) if self._stale else 0.0
+        return CrewMoment(len(crew.ready()), crew.size(), staleness)
 
     def _tell(self, event: Event) -> None:
         self._say(f"{event.worker} {event.what}; {event.done}")
 
     def _most_due(self) -> int:
         """Updates that may be due before actors have to wait."""
-        config = self.config
-        rows = config.run.max_lag * config.selfplay.games * config.run.moves
-        return int(rows * config.learning.reuse / config.learning.batch_size)
+        learning = self.config.learning
+        rows = self.config.run.max_lag * self._fleet.positions
+        return int(rows * learning.reuse / learning.batch_size)
 
     def _save(self) -> None:
         self.boundary = self._checkpoint()
@@ -180,57 +236,47 @@ class CrewedRing(Ring):
 
     def _play_state(self) -> Arrays:
         """Games under way are the actors' own, and begin anew when a run resumes."""
-        return {"actors": np.array([self._size])}
-
-    def _checkpoint(self) -> Checkpoint:
-        checkpoint = super()._checkpoint()
-        owed = self.learner.rows_owed + self._due * self.config.learning.batch_size
-        return replace(checkpoint, learner={**checkpoint.learner, "rows_owed": np.array([owed])})
+        return {"actors": np.array([1])}
 
     def _build(self, position: Position | None) -> None:
-        config, game = self.config, self.game
+        run = self.config.run
         learning, inference = self._as_before(position)
-        self._size = config.run.count_actors()
-        self._is_overlapped = config.run.mode == "overlapped"
-        self._due, self._serial = 0, 0
-        self._orders: Counter[int] = Counter()
-        self._taken: set[int] = set()
-        self.learner = Learner(game, self._new_net(), config=learning, seed=config.run.seed)
-        self.evaluator = Evaluator(
-            self.learner.play_net,
-            game.planes_shape,
-            method=inference,
-            batch_size=self._games_each(),
-        )
-        self.window = Window(game, config.replay)
+        self._is_overlapped = run.mode == "overlapped"
+        self._asked = None
+        self._cluster = Cluster(run.cluster) if run.cluster else None
+        use_device(self.device)
+        net, seed = self._new_net(), run.seed
+        if self.device.type == "cuda":
+            self.window = DeviceWindow(self.game, self.config.replay, self.device)
+            self.learner = DeviceLearner(
+                self.game, net, config=learning, seed=seed, window=self.window
+            )
+        else:
+            self.window = Window(self.game, self.config.replay)
+            self.learner = Learner(self.game, net, config=learning, seed=seed)
+        self.evaluator = self._new_evaluator(inference)
+
+    def _new_evaluator(self, inference: str) -> Evaluator | CudaEvaluator:
+        """How this process measures strength, and all actors on its kind of device play."""
+        net, shape = self.learner.play_net, self.game.planes_shape
+        if self.device.type == "cuda":
+            return CudaEvaluator(net, shape, device=self.device, method=inference)
+        return Evaluator(net, shape, method=inference, batch_size=self.config.selfplay.games)
 
     def _muster(self) -> None:
         """Start the actors, and have the weights ready for them."""
-        self._crew = Crew("actor", self._size, self._start, tell=self._tell)
-        self.crews.append(self._crew)
+        self._fleet = Fleet(
+            self.config,
+            inference=self.evaluator.method,
+            era=self.iteration,
+            tell=self._tell,
+            cluster=self._cluster,
+        )
+        self.crews.append(self._fleet.crew)
         self._publish()
-
-    def _games_each(self) -> int:
-        return max(1, self.config.selfplay.games // self._size)
-
-    def _start(self, name: str, number: int, incarnation: int) -> LocalWorker:
-        job = {
-            "config": to_json(self.config),
-            "games": self._games_each(),
-            "inference": self.evaluator.method,
-            "number": number,
-            "incarnation": incarnation + 1000 * self.iteration,
-        }
-        threads = max(1, (os.cpu_count() or 1) // self._size)
-        return LocalWorker(name, actor, job, environment=thread_limits(threads))
 
     def _restore(self, found: Checkpoint) -> None:
         self.learner.restore(found.learner)
         self._due = self.learner.owe(0)
         self.evaluator.load(self.learner.play_net)
-        self.window = Window.restore(
-            self.game,
-            self.config.replay,
-            shards=self._read_shards(found.position),
-            rows_made=found.position.rows_made,
-        )
+        self.window.refill(self._read_shards(found.position), found.position.rows_made)

@@ -7,24 +7,18 @@ the device never waits for it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
 import torch
 
 from rookery.learning import DeviceLearner, LearningConfig, LearnReport
 from rookery.nets import CudaEvaluator
-from rookery.replay import DeviceWindow, WindowStatistics, to_samples, write_shard
+from rookery.replay import DeviceWindow, to_samples, write_shard
 from rookery.run.checkpoint import Checkpoint, Position
 from rookery.run.config import Config
 from rookery.run.ring import Ring
-from rookery.runtime import Stopwatch, Usage, use_device
-from rookery.selfplay import Counts, DeviceSelfPlay, Harvest, SelfPlayReport, report_rows
-
-FEWEST_GAMES = 16
-"""With fewer, a GPU's memory is not what is missing."""
-STATISTICS_SECONDS = 10.0
-"""Between two looks at the whole window, for which the host must wait."""
+from rookery.run.seats import fit_games
+from rookery.runtime import use_device
+from rookery.selfplay import DeviceSelfPlay, SelfPlayReport, Stretch
 
 
 @dataclass(frozen=True)
@@ -32,9 +26,7 @@ class Pending:
     """An iteration that was enqueued."""
 
     iteration: int
-    harvest: Harvest
-    simulations: int
-    watch: Stopwatch
+    stretch: Stretch
     report: Callable[[], LearnReport] | None
 
 
@@ -47,12 +39,8 @@ class DeviceRing(Ring):
     selfplay: DeviceSelfPlay
     window: DeviceWindow
     _pending: Pending | None
-    _due: int
-    """Updates that are due for rows of settled iterations."""
-    _counts: Counts
     _is_whole: bool
     """Whether all that was collected has been settled or is still pending."""
-    _statistics: tuple[float, WindowStatistics] | None
 
     def turn(self) -> None:
         """Enqueue one iteration, settle the one before."""
@@ -69,9 +57,6 @@ class DeviceRing(Ring):
         if self.iteration % run.checkpoint_every == 0:
             self._save()
 
-    def _last_words(self) -> dict[str, Any]:
-        return {"device": self._usage.overall()}
-
     def stop(self) -> None:
         """Keep what was reached so far."""
         self.watch = lambda moment: None
@@ -81,36 +66,26 @@ class DeviceRing(Ring):
             self.stats.forget_after(self.boundary.position.iteration)
 
     def _enqueue(self, progress: float) -> Pending:
-        watch = Stopwatch(self.device)
-        simulations = self.selfplay.play(self.config.run.moves, progress=progress)
-        harvest = self.selfplay.collect()
-        watch.stop()
+        stretch = self.selfplay.start(self.config.run.moves, progress=progress)
+        harvest = stretch.harvest
         self.window.append(harvest.rows, harvest.used[1:], iteration=self.iteration)
         due, self._due = self._due, 0
         report = self._learn(due, progress) if due else None
         if report:
             self.evaluator.load(self.learner.play_net)
-        return Pending(self.iteration, harvest, simulations, watch, report)
+        return Pending(self.iteration, stretch, report)
 
     def _settle(self, pending: Pending | None) -> None:
         """Fetch what an iteration has brought: a shard, updates that are due, a line of stats."""
         if pending is None:
             self._is_whole = True
             return
-        rows, counts = pending.harvest.fetch()
+        rows, played = self.selfplay.finish(pending.stretch)
         samples = to_samples(rows, pending.iteration)
         if len(samples):
             write_shard(self._shard(self.window.books.next_shard), samples, game=self.game)
             self.window.books.enter(len(samples))
             self._due += self.learner.owe(len(samples))
-        played = report_rows(
-            rows,
-            positions=counts.turns - self._counts.turns,
-            simulations=pending.simulations,
-            evaluations=counts.evaluations - self._counts.evaluations,
-            seconds=pending.watch.seconds(),
-        )
-        self._counts = counts
         learned = pending.report() if pending.report else None
         self._append_stats(pending, played, learned)
         self.evaluator.check()
@@ -128,15 +103,9 @@ class DeviceRing(Ring):
             progress=self.progress(),
             selfplay=played,
             learning=learned,
-            window=self._window_statistics(self.iteration),
+            window=self._window_statistics(),
             device=self._usage.read(),
         )
-
-    def _window_statistics(self, iteration: int) -> WindowStatistics:
-        if self._statistics is None or self.seconds() > self._statistics[0] + STATISTICS_SECONDS:
-            self._statistics = (self.seconds(), self.window.statistics(iteration))
-        books = self.window.books
-        return replace(self._statistics[1], rows=books.rows, rows_made=books.rows_made)
 
     def _drain(self) -> None:
         self._is_whole = False
@@ -148,20 +117,11 @@ class DeviceRing(Ring):
         self.boundary = self._checkpoint()
         super()._save()
 
-    def _checkpoint(self) -> Checkpoint:
-        checkpoint = super()._checkpoint()
-        owed = self.learner.rows_owed + self._due * self.config.learning.batch_size
-        return replace(checkpoint, learner={**checkpoint.learner, "rows_owed": np.array([owed])})
-
     def _build(self, position: Position | None) -> None:
         config, game = self.config, self.game
         use_device(self.device)
         self._pending = None
         self._is_whole = True
-        self._due = 0
-        self._counts = Counts(0, 0, 0, 0)
-        self._statistics = None
-        self._usage = Usage(self.device)
         learning, inference = self._as_before(position)
         self.window = DeviceWindow(game, config.replay, self.device)
         self.learner = self._new_learner(learning)
@@ -181,22 +141,12 @@ class DeviceRing(Ring):
     def _new_selfplay(self) -> DeviceSelfPlay:
         """Self-play with as many games as are asked for, or as fit."""
         config = self.config
-        try:
-            return DeviceSelfPlay(
-                self.game,
-                self.evaluator,
-                config=config.selfplay,
-                search=config.search,
-                moves=config.run.moves,
-                seed=config.run.seed,
-            )
-        except torch.cuda.OutOfMemoryError:
-            games = config.selfplay.games // 2
-            if games < FEWEST_GAMES:
-                raise
-        self._say(f"{2 * games} games do not fit into the GPU's memory; going on with {games}")
-        self._adapt(replace(config, selfplay=replace(config.selfplay, games=games)))
-        return self._new_selfplay()
+        selfplay = fit_games(config, self.evaluator, seed=config.run.seed)
+        asked, games = config.selfplay.games, selfplay.config.games
+        if games < asked:
+            self._say(f"{asked} games do not fit into the GPU's memory; going on with {games}")
+            self._adapt(replace(config, selfplay=selfplay.config))
+        return selfplay
 
     def _learn(self, due: int, progress: float) -> Callable[[], LearnReport]:
         """Enqueue updates; batches that do not fit are computed in more parts."""

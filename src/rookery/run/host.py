@@ -105,9 +105,4 @@ class HostRing(Ring):
         if "roots" in found.selfplay:  # else they were played by a crew, and begin anew
             self.selfplay.restore(found.selfplay)
         self.evaluator.load(self.learner.play_net)
-        self.window = Window.restore(
-            self.game,
-            self.config.replay,
-            shards=self._read_shards(position),
-            rows_made=position.rows_made,
-        )
+        self.window.refill(self._read_shards(position), position.rows_made)

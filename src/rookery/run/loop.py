@@ -11,7 +11,7 @@ from rookery.run.folder import RunFolder
 from rookery.run.host import HostRing
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.ring import Ring
-from rookery.runtime import find_device
+from rookery.runtime import find_device, find_devices
 
 
 def train(folder: RunFolder, watch: Watcher) -> Moment:
@@ -30,8 +30,8 @@ def train(folder: RunFolder, watch: Watcher) -> Moment:
 
 
 def check_place(config: Config) -> torch.device:
-    """The device of a run, or an error that names what does not fit together."""
-    device = find_device(config.run.devices)
+    """The device that learns, or an error that names what does not fit together."""
+    device = find_devices(config.run.devices)[0]
     known = METHODS if device.type == "cpu" else tuple(CUDA_METHODS)
     if config.run.inference not in ("auto", *known):
         raise UnknownName(f"run.inference on {device}", config.run.inference, ("auto", *known))
@@ -39,6 +39,6 @@ def check_place(config: Config) -> torch.device:
 
 
 def _ring_for(config: Config) -> type[Ring]:
-    if config.run.count_actors():
+    if config.run.has_crew():
         return CrewedRing
     return HostRing if find_device(config.run.devices).type == "cpu" else DeviceRing

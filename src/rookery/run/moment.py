@@ -13,6 +13,16 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True)
+class CrewMoment:
+    """The actors of a run."""
+
+    ready: int
+    size: int
+    staleness: float
+    """Iterations by which the weights that games were played with are behind."""
+
+
+@dataclass(frozen=True)
 class Moment:
     """What a watcher sees, several times a second."""
 
@@ -27,6 +37,7 @@ class Moment:
     played: SelfPlayReport | None = None
     learned: LearnReport | None = None
     strength: Strength | None = None
+    crew: CrewMoment | None = None
     notes: tuple[str, ...] = ()
     """What happened that people should know, oldest first."""
 

@@ -5,22 +5,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
-from rookery.arena import SearchPlayer, ruler_for
+from rookery.arena import SearchPlayer, Strength, ruler_for
 from rookery.base import RunFolderError
 from rookery.learning import Learner, LearningConfig
 from rookery.nets import CudaEvaluator, Evaluator, build_net
-from rookery.replay import DeviceWindow, Samples, Window, read_shard, shard_path
+from rookery.replay import (
+    DeviceWindow,
+    Samples,
+    Window,
+    WindowStatistics,
+    read_shard,
+    shard_path,
+)
 from rookery.run.checkpoint import Arrays, Checkpoint, Position, copied
 from rookery.run.folder import RunFolder
 from rookery.run.moment import Moment, Watcher
 from rookery.run.stats import Stats
-from rookery.runtime import Crew, find_device
+from rookery.runtime import Crew, Usage, find_devices
 from rookery.selfplay import DeviceSelfPlay, SelfPlay
+
+STATISTICS_SECONDS = 10.0
+"""Between two looks at the whole window."""
 
 
 class Ring(ABC):
@@ -38,9 +48,13 @@ class Ring(ABC):
         self.config, self.game = folder.config, folder.game
         self.stats = Stats(folder.path)
         self.begun = time.perf_counter()
-        self.device = find_device(self.config.run.devices)
+        self.device = find_devices(self.config.run.devices)[0]
         self._judge: SearchPlayer | None = None
         self._notes: list[str] = []
+        self._usage = Usage(self.device)
+        self._statistics: tuple[float, WindowStatistics] | None = None
+        self._due = 0
+        """Updates that are due for the rows that have come in."""
         self.crews: list[Crew] = []
         found = Checkpoint.load(folder.path)
         self.seconds_before = found.position.seconds if found else 0.0
@@ -97,13 +111,19 @@ class Ring(ABC):
         """The last words of a run that has reached its end."""
         self._save()
         every = self.config.run.strength_every
+        self._await_strength()
         if every and self.iteration % every != 0:
             self._measure()
-        self.stats.append("finished", self.iteration, seconds=self.seconds(), **self._last_words())
+            self._await_strength()
+        device = self._usage.overall()
+        self.stats.append("finished", self.iteration, seconds=self.seconds(), device=device)
 
-    def _last_words(self) -> dict[str, Any]:
-        """What else the last line of the statistics says."""
-        return {}
+    def _window_statistics(self) -> WindowStatistics:
+        """Figures of the window; those that take long to find are a few seconds old."""
+        now, books = self.seconds(), self.window.books
+        if self._statistics is None or now > self._statistics[0] + STATISTICS_SECONDS:
+            self._statistics = (now, self.window.statistics(self.iteration))
+        return replace(self._statistics[1], rows=books.rows, rows_made=books.rows_made)
 
     def _measure(self) -> None:
         self._show("strength")
@@ -117,13 +137,19 @@ class Ring(ABC):
                 seed=self.config.run.seed,
                 name="run",
             )
-        strength = ruler_for(self.game).measure(self._judge)
+        self._tell_strength(self.iteration, ruler_for(self.game).measure(self._judge))
+
+    def _await_strength(self) -> None:
+        """Wait for a measurement that others make."""
+        return
+
+    def _tell_strength(self, iteration: int, strength: Strength) -> None:
         self._show("strength", strength=strength)
         self.stats.append(
             "strength",
-            self.iteration,
+            iteration,
             seconds=self.seconds(),
-            simulations=simulations,
+            simulations=self.config.run.strength_simulations,
             strength=strength,
         )
 
@@ -165,7 +191,9 @@ class Ring(ABC):
             inference=self.evaluator.method,
             precision=self.learner.precision,
         )
-        return Checkpoint(position, copied(self.learner.state()), copied(self._play_state()))
+        owed = self.learner.rows_owed + self._due * self.config.learning.batch_size
+        learner = {**self.learner.state(), "rows_owed": np.array([owed])}
+        return Checkpoint(position, copied(learner), copied(self._play_state()))
 
     def _play_state(self) -> Arrays:
         """The games under way."""

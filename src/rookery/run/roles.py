@@ -1,19 +1,24 @@
 """What a worker of a run does, wherever it runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
+
+from torch import nn
 
 from rookery import __version__
 from rookery.base import generator
 from rookery.games import game
-from rookery.nets import Evaluator, build_net, unpack
-from rookery.replay import Samples, to_columns
+from rookery.nets import build_net, unpack
+from rookery.replay import to_columns
 from rookery.run.config import Config, from_json
-from rookery.runtime import Link, Message
-from rookery.selfplay import SelfPlay
+from rookery.run.judge import Case, answer, unpack_cases
+from rookery.run.seats import DeviceSeat, HostSeat, Played, Seat
+from rookery.runtime import Link, Message, find_device
 
 WAIT_SECONDS = 1.0
+Pending = tuple[int, Callable[[], Played]]
+"""The number of an order that was begun, and what waits for its games."""
 
 
 def thread_limits(threads: int) -> dict[str, str]:
@@ -27,51 +32,57 @@ def actor_seed(config: Config, number: int, incarnation: int) -> int:
     return int(generator(config.run.seed, "actor", number, incarnation).integers(2**62))
 
 
-def actor(link: Link, job: Mapping[str, Any]) -> None:
-    """Play games with the newest weights, so many moves for every word to go on."""
-    selfplay, evaluator = _prepare(job)
-    net = build_net(selfplay_config(job).net, selfplay.game.planes_shape, selfplay.game.num_actions)
-    version = -1
-    link.send(Message("ready", {"rookery": __version__}))
-    while True:
-        message = link.receive(WAIT_SECONDS)
-        if message is None:
-            continue
-        if message.kind == "weights":
-            version = message.header["version"]
-            net.load_state_dict(dict(unpack(message.arrays["weights"].tobytes()).state))
-            evaluator.load(net)
-        elif message.kind == "play":
-            link.send(_play(selfplay, message, version))
-
-
 def selfplay_config(job: Mapping[str, Any]) -> Config:
     """The run's settings, with this actor's share of the games."""
     config = from_json(job["config"])
     return replace(config, selfplay=replace(config.selfplay, games=job["games"]))
 
 
-def _prepare(job: Mapping[str, Any]) -> tuple[SelfPlay, Evaluator]:
+def actor(link: Link, job: Mapping[str, Any]) -> None:
+    """Play games with the newest weights, so many moves for every order.
+
+    The next stretch is begun before the last one is fetched, so that a GPU never waits. An actor is
+    also a judge of the run's strength, when it is asked to be.
+    """
     config = selfplay_config(job)
     rules = game(config.game)
     net = build_net(config.net, rules.planes_shape, rules.num_actions)
-    evaluator = Evaluator(
-        net, rules.planes_shape, method=job["inference"], batch_size=config.selfplay.games
-    )
-    selfplay = SelfPlay(
-        rules,
-        evaluator,
-        config=config.selfplay,
-        search=config.search,
-        seed=actor_seed(config, job["number"], job["incarnation"]),
-    )
-    return selfplay, evaluator
+    seat = take_seat(config, net, job)
+    pending: Pending | None = None
+    cases: list[Case] = []
+    link.send(Message("ready", {"rookery": __version__, "games": seat.games}))
+    while True:
+        message = link.receive(0.0 if pending else WAIT_SECONDS)
+        if message is None or message.kind == "play":
+            begun = _begin(seat, message) if message else None
+            if pending:
+                link.send(_games(*pending))
+            pending = begun
+        elif message.kind == "weights":
+            net.load_state_dict(dict(unpack(message.arrays["weights"].tobytes()).state))
+            seat.load(net, message.header["version"])
+        elif message.kind == "cases":
+            cases = [case.on(job["device"]) for case in unpack_cases(message)]
+        elif message.kind == "look":
+            link.send(answer(cases[message.header["case"]], message))
 
 
-def _play(selfplay: SelfPlay, order: Message, version: int) -> Message:
-    records, report = selfplay.play(order.header["moves"], progress=order.header["progress"])
-    header = {"order": order.header["order"], "version": version, "report": asdict(report)}
-    if not records:
-        return Message("games", header)
-    samples = Samples.from_records(records, order.header["iteration"])
-    return Message("games", header, to_columns(samples))
+def take_seat(config: Config, net: nn.Module, job: Mapping[str, Any]) -> Seat:
+    """An actor's seat on the device that its job names."""
+    seed = actor_seed(config, job["number"], job["incarnation"])
+    device, inference = find_device(job["device"]), job["inference"]
+    if device.type == "cpu":
+        return HostSeat(config, net, inference=inference, seed=seed)
+    return DeviceSeat(config, net, device=device, inference=inference, seed=seed)
+
+
+def _begin(seat: Seat, order: Message) -> Pending:
+    header = order.header
+    finish = seat.begin(header["moves"], progress=header["progress"], iteration=header["iteration"])
+    return header["order"], finish
+
+
+def _games(order: int, finish: Callable[[], Played]) -> Message:
+    played = finish()
+    header = {"order": order, "version": played.version, "report": asdict(played.report)}
+    return Message("games", header, to_columns(played.samples) if len(played.samples) else {})

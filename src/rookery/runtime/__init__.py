@@ -1,7 +1,8 @@
 """Where work runs: devices, their memory, launches and graphs. Knows no game and no net."""
 
-from rookery.runtime.crew import Crew, CrewLost, Event, Limits, Worker
-from rookery.runtime.devices import find_device, use_device
+from rookery.runtime.cluster import Capacity, Cluster, ClusterWorker
+from rookery.runtime.crew import Crew, CrewLost, Event, Limits, Worker, WorkerFigures
+from rookery.runtime.devices import find_device, find_devices, use_device
 from rookery.runtime.gpu import (
     Graph,
     Stopwatch,
@@ -19,6 +20,9 @@ from rookery.runtime.local import LocalWorker
 from rookery.runtime.usage import Usage, UsageReport
 
 __all__ = [
+    "Capacity",
+    "Cluster",
+    "ClusterWorker",
     "Crew",
     "CrewLost",
     "Event",
@@ -33,10 +37,12 @@ __all__ = [
     "Usage",
     "UsageReport",
     "Worker",
+    "WorkerFigures",
     "as_tensor",
     "copy_in",
     "cuda",
     "find_device",
+    "find_devices",
     "kernel",
     "launch",
     "text_array",

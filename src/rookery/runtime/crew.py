@@ -5,6 +5,7 @@ throws is replaced after a pause that doubles each time, and one that has used u
 restarts is dropped. The crew goes on with those that are left.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ class Worker(Protocol):
     def send(self, message: Message) -> None:
         """Tell the worker."""
 
+    def is_waiting(self) -> bool:
+        """Whether there has been no room for it so far: it cannot be blamed for being silent."""
+
     def death(self) -> str:
         """How it ended, or an empty text while it lives."""
 
@@ -41,7 +45,7 @@ class Limits:
     """How long to wait, and how often to try again."""
 
     silence_seconds: float = 20.0
-    """A worker that says nothing for so long, not even a heartbeat, is taken for hung."""
+    """A worker that falls silent for so long, not even a heartbeat, is taken for hung."""
     start_seconds: float = 300.0
     """A worker must be ready by then; compiling takes time."""
     restarts: int = 5
@@ -65,6 +69,17 @@ class Event:
     """Since the crew began."""
 
 
+@dataclass(frozen=True)
+class WorkerFigures:
+    """What a crew knows of a worker."""
+
+    name: str
+    memory_mb: int
+    """By its last heartbeat."""
+    failures: int
+    """Times that its place had to be filled again."""
+
+
 @dataclass
 class _Place:
     """One place in the crew and who fills it."""
@@ -73,13 +88,22 @@ class _Place:
     worker: Worker | None = None
     incarnation: int = 0
     failures: int = 0
+    """Since its last work."""
+    troubles: int = 0
+    """Ever."""
     started: float = 0.0
-    heard: float = 0.0
+    heard: float = math.inf
     is_ready: bool = False
     start_at: float = 0.0
     is_dropped: bool = False
+    is_retired: bool = False
     memory_mb: int = 0
     reason: str = field(default="")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody is to fill it."""
+        return self.is_dropped or self.is_retired
 
 
 class Crew:
@@ -107,11 +131,11 @@ class Crew:
             if place.worker is not None:
                 found += [(place.number, message) for message in self._hear(place)]
                 self._look_after(place)
-            elif not place.is_dropped and time.monotonic() >= place.start_at:
+            elif not place.is_closed and time.monotonic() >= place.start_at:
                 self._fill(place)
-        if all(place.is_dropped for place in self._places):
-            last = self._places[-1].reason
-            raise CrewLost(f"no {self._role} is left: {last}")
+        if all(place.is_closed for place in self._places):
+            reasons = [place.reason for place in self._places if place.is_dropped]
+            raise CrewLost(f"no {self._role} is left: {reasons[-1]}")
         return found
 
     def ready(self) -> list[int]:
@@ -130,9 +154,40 @@ class Crew:
         place.failures = self._limits.restarts
         self._replace(place, what)
 
-    def memory_mb(self) -> int:
-        """What all workers take, by their last heartbeat."""
-        return sum(place.memory_mb for place in self._places if place.worker is not None)
+    def enlist(self, why: str) -> None:
+        """Add a worker, in a place that was given up or in a new one."""
+        closed = [place for place in self._places if place.is_retired]
+        if closed:
+            closed[0].is_retired = False
+        else:
+            self._places.append(_Place(len(self._places)))
+        place = closed[0] if closed else self._places[-1]
+        self.announce(place.number, why, "added")
+        self._fill(place)
+
+    def retire(self, number: int, why: str) -> None:
+        """Let a worker go that is not needed."""
+        place = self._places[number]
+        if place.worker is not None:
+            place.worker.kill()
+        place.worker, place.is_ready, place.is_retired = None, False, True
+        self.announce(number, why, "retired")
+
+    def announce(self, number: int, what: str, done: str) -> None:
+        """Tell whoever listens of something that happened to a worker."""
+        self._tell(Event(self._name(number), what, done, time.monotonic() - self._begun))
+
+    def size(self) -> int:
+        """Places that are filled, or will be."""
+        return sum(not place.is_closed for place in self._places)
+
+    def figures(self) -> dict[int, WorkerFigures]:
+        """How each worker does, by its place."""
+        return {
+            place.number: WorkerFigures(self._name(place.number), place.memory_mb, place.troubles)
+            for place in self._places
+            if place.worker is not None
+        }
 
     def close(self) -> None:
         """End all workers."""
@@ -143,10 +198,8 @@ class Crew:
 
     def _fill(self, place: _Place) -> None:
         place.incarnation += 1
-        name = f"{self._role} {place.number}"
-        place.worker = self._start(name, place.number, place.incarnation)
-        place.started = place.heard = time.monotonic()
-        place.is_ready = False
+        place.worker = self._start(self._name(place.number), place.number, place.incarnation)
+        place.started, place.heard, place.is_ready = time.monotonic(), math.inf, False
 
     def _hear(self, place: _Place) -> list[Message]:
         """What a worker has to say, without what only concerns the crew."""
@@ -167,6 +220,8 @@ class Crew:
     def _look_after(self, place: _Place) -> None:
         assert place.worker is not None
         now, limits = time.monotonic(), self._limits
+        if place.worker.is_waiting():
+            place.started = place.heard = now
         if death := place.worker.death():
             self._replace(place, place.reason or death)
         elif now - place.heard > limits.silence_seconds:
@@ -178,8 +233,9 @@ class Crew:
         """Take a worker away; have another one started later, unless too many have failed."""
         assert place.worker is not None
         place.worker.kill()
-        name, place.worker, place.is_ready, place.reason = place.worker.name, None, False, ""
+        place.worker, place.is_ready, place.reason = None, False, ""
         place.failures += 1
+        place.troubles += 1
         if place.failures > self._limits.restarts:
             place.is_dropped, done = True, f"dropped after {place.failures} failures"
             place.reason = what
@@ -188,4 +244,7 @@ class Crew:
             pause = min(pause, self._limits.longest_pause)
             place.start_at = time.monotonic() + pause
             done = f"another one in {pause:.1f} s"
-        self._tell(Event(name, what, done, time.monotonic() - self._begun))
+        self.announce(place.number, what, done)
+
+    def _name(self, number: int) -> str:
+        return f"{self._role} {number}"

@@ -1,4 +1,4 @@
-"""Devices by name: `cpu`, `cuda:0`, `auto`."""
+"""Devices by name: `cpu`, `cuda:0`, `auto`, or several GPUs: `cuda:0,cuda:1`."""
 
 import importlib.util
 import re
@@ -11,7 +11,7 @@ from rookery.base import ConfigError, DeviceMissing, UnknownName
 def find_device(name: str) -> torch.device:
     """The device that `name` asks for; `auto` is the first GPU where there is one that works."""
     if "," in name:
-        raise ConfigError(f"--devices takes one device at a time, got {name}")
+        raise ConfigError(f"one device is wanted here, got {name}")
     if name == "auto":
         return torch.device("cpu") if _lacks() else torch.device("cuda", 0)
     if name == "cpu":
@@ -28,6 +28,16 @@ def find_device(name: str) -> torch.device:
             "counted from cuda:0"
         )
     return torch.device("cuda", index)
+
+
+def find_devices(names: str) -> tuple[torch.device, ...]:
+    """The devices that `names` asks for, separated by commas: one, or several GPUs."""
+    devices = tuple(find_device(name.strip()) for name in names.split(","))
+    if len(devices) > 1 and any(device.type == "cpu" for device in devices):
+        raise ConfigError(f"several devices must all be GPUs, got {names}")
+    if len(set(devices)) < len(devices):
+        raise ConfigError(f"a device is named twice in {names}; say --actors for more actors")
+    return devices
 
 
 def use_device(device: torch.device) -> None:

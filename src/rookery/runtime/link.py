@@ -8,8 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import psutil
@@ -43,10 +42,23 @@ class Message:
         return cls(header["kind"], header["header"], arrays)
 
 
+class Line(Protocol):
+    """What a link needs of a pipe, or of what stands for one."""
+
+    def send_bytes(self, payload: bytes, /) -> None:
+        """Take a whole message."""
+
+    def poll(self, seconds: float, /) -> bool:
+        """Whether there is a message, within `seconds`."""
+
+    def recv_bytes(self) -> bytes:
+        """The next whole message."""
+
+
 class Link:
     """The worker's end."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Line) -> None:
         self._connection = connection
         self._guard = threading.Lock()
         self._memory = psutil.Process()

@@ -71,6 +71,10 @@ class LocalWorker:
         except (OSError, ValueError):
             return
 
+    def is_waiting(self) -> bool:
+        """It runs at once: this machine always has room."""
+        return False
+
     def death(self) -> str:
         """How it ended, or an empty text while it lives; what it had sent is still to be read."""
         code = self._process.exitcode

@@ -1,6 +1,7 @@
 """Games against oneself on a GPU: the host replays waves and fetches the games that have ended."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,18 +10,29 @@ from numpy.typing import NDArray
 
 from rookery.base import seeds
 from rookery.games import Game
-from rookery.runtime import Graph, as_tensor, copy_in, launch, to_host, view, zeros
+from rookery.replay import DeviceRows
+from rookery.runtime import Graph, Stopwatch, as_tensor, copy_in, launch, to_host, view, zeros
 from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cuda import Plan, Stage, bind
-from rookery.selfplay.harvest import Harvest, new_marks
+from rookery.selfplay.harvest import Counts, Harvest, new_marks
 from rookery.selfplay.history import History, layout
 from rookery.selfplay.kernels import Moves, manner_of
+from rookery.selfplay.report import SelfPlayReport, report_rows
 
 WAVES = 8
 """Waves a graph; games that have ended wait for the next one."""
 SPARE = 2
 """A place has rows for so many of the longest games and of the moves between collections."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Moves of all games that were enqueued, and the games that will have ended by then."""
+
+    harvest: Harvest
+    simulations: int
+    watch: Stopwatch
 
 
 class DeviceSelfPlay:
@@ -56,6 +68,28 @@ class DeviceSelfPlay:
         self._graph = Graph(self._waves, self._device)
         self._turns.zero_()  # the capture's own waves are not counted
         self._trees.evaluations.zero_()
+        self._counts = Counts(0, 0, 0, 0)
+
+    def start(self, moves: int, *, progress: float) -> Stretch:
+        """Enqueue about `moves` moves of every game and the harvest; two may be under way."""
+        watch = Stopwatch(self._device)
+        simulations = self.play(moves, progress=progress)
+        harvest = self.collect()
+        watch.stop()
+        return Stretch(harvest, simulations, watch)
+
+    def finish(self, stretch: Stretch) -> tuple[DeviceRows, SelfPlayReport]:
+        """The rows of the games that have ended, in the host's memory; waits for the device."""
+        rows, counts = stretch.harvest.fetch()
+        before, self._counts = self._counts, counts
+        report = report_rows(
+            rows,
+            positions=counts.turns - before.turns,
+            simulations=stretch.simulations,
+            evaluations=counts.evaluations - before.evaluations,
+            seconds=stretch.watch.seconds(),
+        )
+        return rows, report
 
     def play(self, moves: int, *, progress: float) -> int:
         """Enqueue waves for about `moves` moves of every game; the simulations a move."""

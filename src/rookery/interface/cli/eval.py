@@ -1,12 +1,20 @@
 """`rookery eval`: how strong a run is, beside the truth where the game is solved."""
 
 import json
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import NET, Devices, find_net
+from rookery.interface.cli.settings import (
+    NET,
+    Devices,
+    Workers,
+    count_workers,
+    find_net,
+    print_note,
+)
 
 if TYPE_CHECKING:
     from rookery.arena import Strength
@@ -22,12 +30,14 @@ def evaluate(
         int | None, typer.Option(help="Measure the net of this iteration, not the newest.")
     ] = None,
     devices: Devices = "auto",
+    workers: Workers = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Measure a net: its share of mistakes, alone and with search."""
     counts = read_counts(simulations)
     net = find_net(run, iteration=iteration)
-    measured = measure(net, counts=counts, devices=devices)
+    processes = count_workers(workers, devices)
+    measured = measure(net, counts=counts, devices=devices, workers=processes)
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
         answer = {"run": run, "game": net.game.name, "strength": table}
@@ -46,30 +56,22 @@ def read_counts(text: str) -> list[int]:
     return sorted({int(part) for part in parts})
 
 
-def measure(net: "NetText", *, counts: list[int], devices: str) -> "dict[int, Strength]":
+def measure(
+    net: "NetText", *, counts: list[int], devices: str, workers: int | None
+) -> "dict[int, Strength]":
     """What the game's ruler says at each number of simulations."""
-    from rookery.arena import SearchPlayer, ruler_for
-    from rookery.interface.players import evaluator_of
     from rookery.interface.wording import screen
+    from rookery.run import measure_over
 
-    evaluator = evaluator_of(net, inference=net.inference, devices=devices)
-    ruler, console = ruler_for(net.game), screen()
-    measured: dict[int, Strength] = {}
-    for number in counts:
-        player = SearchPlayer(
-            net.game,
-            evaluator,
-            config=net.search,
-            simulations=number,
-            seed=net.seed,
-            name=heading(number),
+    contestant = net.contestant(inference=net.inference, devices=devices)
+    contestants = [replace(contestant, simulations=number) for number in counts]
+    console = screen()
+    waiting = f"measuring {', '.join(map(heading, counts))}"
+    with console.status(waiting) if console.is_terminal else nullcontext():
+        measured = measure_over(
+            net.game, contestants, seed=net.seed, workers=workers, tell=print_note
         )
-        if console.is_terminal:
-            with console.status(f"measuring {heading(number)}"):
-                measured[number] = ruler.measure(player)
-        else:
-            measured[number] = ruler.measure(player)
-    return measured
+    return dict(zip(counts, measured, strict=True))
 
 
 def heading(simulations: int) -> str:

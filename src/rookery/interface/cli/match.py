@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Devices
+from rookery.interface.cli.settings import Devices, Workers, count_workers, print_note
 
 if TYPE_CHECKING:
     from rookery.arena import MatchReport
@@ -31,19 +31,27 @@ def match(
         typer.Option(min=0, help="Random plies before the players take over; by default 2 to 4."),
     ] = None,
     devices: Devices = "auto",
+    workers: Workers = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Let two players play pairs of games from random openings, colours swapped."""
-    from rookery.arena import play_match
-    from rookery.interface.players import make_player
+    from rookery.arena import MatchPlan
+    from rookery.interface.players import read_contestant
+    from rookery.run import play_match_over
 
     rules = _game(game, (a, b))
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
-    players = [
-        make_player(text, rules, seed=2 * seed + side, inference="auto", devices=devices)
-        for side, text in enumerate((a, b))
-    ]
-    report = play_match(rules, players[0], players[1], games=games, seed=seed, opening_plies=plies)
+    first, second = (
+        read_contestant(text, rules, inference="auto", devices=devices) for text in (a, b)
+    )
+    report = play_match_over(
+        rules,
+        MatchPlan(games, seed, plies),
+        first,
+        second,
+        workers=count_workers(workers, devices),
+        tell=print_note,
+    )
     if as_json:
         print(json.dumps(_plain(report, rules)))
     else:

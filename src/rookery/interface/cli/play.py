@@ -49,7 +49,6 @@ def _opponent(
         find_game,
         is_game,
         make_player,
-        net_player,
         read_net,
     )
 
@@ -64,5 +63,5 @@ def _opponent(
         raise ConfigError(f"play a run or a game; for {against} say --opponent {against} as well")
     if opponent:
         return net.game, make_player(opponent, net.game, seed=seed, devices=devices)
-    player = net_player(net, net.game, seed=seed, inference="float32", devices=devices)
-    return net.game, player
+    contestant = net.contestant(inference="float32", devices=devices)
+    return net.game, contestant.player(net.game, seed=seed)

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Devices, Minutes, Settings, changed
+from rookery.interface.cli.settings import (
+    Actors,
+    ClusterAddress,
+    Devices,
+    Minutes,
+    Settings,
+    changed,
+    placed,
+)
 
 
 def resume(
@@ -14,6 +22,8 @@ def resume(
     minutes: Minutes = None,
     settings: Settings = None,
     devices: Devices = "",
+    actors: Actors = None,
+    cluster: ClusterAddress = None,
 ) -> None:
     """Go on with a run from its last checkpoint."""
     from rookery.interface.history import read_history
@@ -22,7 +32,7 @@ def resume(
     from rookery.run import RunFolder, check_place
 
     folder = RunFolder(run)
-    where = [f"run.devices={devices}"] if devices else []
+    where = placed(devices, actors, cluster)
     config = changed(folder.config, minutes, [*where, *(settings or ())])
     check_place(config)
     console, past = screen(), read_history(run)

@@ -1,5 +1,6 @@
 """The options and arguments that commands share."""
 
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,13 +23,55 @@ Settings = Annotated[
 ]
 Actors = Annotated[
     str | None,
-    typer.Option("--actors", help="Processes that play beside the one that learns; auto = a core."),
+    typer.Option(
+        "--actors",
+        help="Processes that play beside the one that learns; auto = one a GPU, "
+        "or on the CPU as many as the load asks for.",
+    ),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Let actors play on a Ray cluster: HOST:PORT, auto (the one of this machine), "
+        "or local (one for this run alone).",
+    ),
 ]
 NET = "A run folder, or a game that a net comes with."
 Devices = Annotated[
     str,
     typer.Option("--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."),
 ]
+Workers = Annotated[
+    str,
+    typer.Option(
+        "--workers",
+        help="Processes that share the work; 0 = this one alone, auto = one a core where it pays.",
+    ),
+]
+
+
+def count_workers(text: str, devices: str) -> int | None:
+    """How many processes `--workers` asks for, None = as many as pay; one keeps a GPU busy."""
+    from rookery.base import ConfigError
+    from rookery.runtime import find_device
+
+    if text == "auto":
+        return 0 if find_device(devices).type == "cuda" else None
+    if not text.isdecimal():
+        raise ConfigError(f"--workers takes a number or auto, got {text!r}")
+    return int(text)
+
+
+def print_note(note: str) -> None:
+    """Tell of something unexpected, beside what was asked for."""
+    print(f"note: {note}", file=sys.stderr, flush=True)
+
+
+def placed(devices: str, actors: str | None, cluster: str | None) -> list[str]:
+    """The settings that say where a run runs, as far as options were given."""
+    given = {"devices": devices, "actors": actors, "cluster": cluster}
+    return [f"run.{name}={value}" for name, value in given.items() if value]
 
 
 def changed(config: "Config", minutes: float | None, settings: Iterable[str] | None) -> "Config":

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Actors, Devices, Minutes, Settings, changed
+from rookery.interface.cli.settings import (
+    Actors,
+    ClusterAddress,
+    Devices,
+    Minutes,
+    Settings,
+    changed,
+    placed,
+)
 
 
 def train(
@@ -22,27 +30,21 @@ def train(
     settings: Settings = None,
     devices: Devices = "auto",
     actors: Actors = None,
+    cluster: ClusterAddress = None,
 ) -> None:
     """Train a game from nothing into a new run folder."""
     from rookery.interface.players import find_game, is_game
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import screen
     from rookery.run import RunFolder, check_place, recipe_for
-    from rookery.runtime import find_device
+    from rookery.runtime import find_devices
 
-    device = find_device(devices)
+    device = find_devices(devices)[0]
     name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
     rules = find_game(name)
     start = replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
-    config = changed(
-        start,
-        minutes,
-        [
-            f"run.devices={devices}",
-            *([f"run.actors={actors}"] if actors else []),
-            *(settings or ()),
-        ],
-    )
+    where = placed(devices, actors, cluster)
+    config = changed(start, minutes, [*where, *(settings or ())])
     device = check_place(config)
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config)
     console = screen()

@@ -38,17 +38,17 @@ def connect4_gpu() -> Config:
         run=RunConfig(
             minutes=5, moves=8, checkpoint_every=10, strength_every=20, strength_simulations=100
         ),
-        net=NetConfig(width=128, depth=6, policy_channels=8, value_width=64),
+        net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
         search=SearchConfig(c_scale=0.5),
         selfplay=SelfPlayConfig(
             games=8192,
-            simulations="16, 32@0.15, 64@0.45, 100@0.8",
+            simulations="16, 32@0.1, 64@0.35, 100@0.7",
             temperature_plies=10,
             opening_share=0.95,
             opening_plies=24,
         ),
         replay=ReplayConfig(window_min=300_000, window_max=4_000_000),
         learning=LearningConfig(
-            batch_size=2048, reuse=3.0, learning_rate=2e-3, final_rate=0.05, result_mix=0.4
+            batch_size=1024, reuse=3.0, learning_rate=1.5e-3, final_rate=0.05, result_mix=0.4
         ),
     )

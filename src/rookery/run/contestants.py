@@ -1,0 +1,114 @@
+"""Players as they are told to another process, which makes them anew."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, lru_cache
+from typing import Any
+
+from rookery.arena import (
+    Connect4Solver,
+    ExhaustiveSolver,
+    MinimaxPlayer,
+    Player,
+    RandomPlayer,
+    SearchPlayer,
+    Solver,
+    SolverPlayer,
+)
+from rookery.base import ConfigError, fingerprint
+from rookery.games import Game, game
+from rookery.nets import METHODS, CudaEvaluator, Evaluator, unpack
+from rookery.runtime import find_device, use_device
+from rookery.search import SearchConfig
+
+EVALUATORS = 4
+"""Nets that a process keeps ready: making one takes seconds where its method is to be found."""
+SOLVED = ("connect4", "tictactoe")
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """All that it takes to make a player; what its kind does not need is left at its default."""
+
+    kind: str
+    """random, minimax, solver or net."""
+    name: str = ""
+    """net: how reports call it."""
+    depth: int = 0
+    """minimax: plies it looks ahead."""
+    simulations: int = 0
+    """net: simulations a move, 0 is the bare net."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    """net: how it searches."""
+    weights: bytes = field(default=b"", repr=False)
+    """net: the content of its file."""
+    inference: str = "auto"
+    """net: how it is evaluated on the CPU."""
+    devices: str = "cpu"
+    """net: where."""
+
+    def player(self, game: Game, *, seed: int) -> Player:
+        """The player, as if it had never played."""
+        if self.kind == "random":
+            return RandomPlayer(game, seed)
+        if self.kind == "minimax":
+            return MinimaxPlayer(game, self.depth, seed=seed)
+        if self.kind == "solver":
+            return SolverPlayer(game, _solver(game.name), seed=seed)
+        return SearchPlayer(
+            game,
+            self.evaluator(),
+            config=self.search,
+            simulations=self.simulations,
+            seed=seed,
+            name=self.name,
+        )
+
+    def evaluator(self) -> Evaluator | CudaEvaluator:
+        """Its net ready to be asked, the same one every time in a process."""
+        return _evaluator(self.weights, self.inference, self.devices)
+
+    def is_on_gpu(self) -> bool:
+        """Whether its net is evaluated there."""
+        return self.kind == "net" and find_device(self.devices).type == "cuda"
+
+    def settled(self, game: Game) -> "Contestant":
+        """The same with nothing left to be chosen; an error if it cannot play `game`."""
+        self.player(game, seed=0)
+        if self.kind != "net":
+            return self
+        device = str(find_device(self.devices))
+        return replace(self, inference=self.evaluator().method, devices=device)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The contestant as JSON takes it, with the fingerprint of its weights for them."""
+        return {**asdict(self), "weights": fingerprint(self.weights)}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], weights: Mapping[str, bytes]) -> "Contestant":
+        """What `to_plain` wrote; `weights` are looked up by their fingerprints."""
+        search = SearchConfig(**plain["search"])
+        return cls(**{**plain, "search": search, "weights": weights[plain["weights"]]})
+
+
+@lru_cache(maxsize=EVALUATORS)
+def _evaluator(weights: bytes, inference: str, devices: str) -> Evaluator | CudaEvaluator:
+    """A net ready to be asked.
+
+    On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
+    """
+    found, device = unpack(weights), find_device(devices)
+    module, planes_shape = found.build(), found.header.game.planes_shape
+    if device.type == "cuda":
+        use_device(device)
+        return CudaEvaluator(module, planes_shape, device=device)
+    known = inference if inference in METHODS else "auto"
+    return Evaluator(module, planes_shape, method=known)
+
+
+@cache
+def _solver(name: str) -> Solver:
+    """Perfect play, where there is a solver for the game."""
+    if name not in SOLVED:
+        raise ConfigError(f"there is no solver for {name}; try minimax:4")
+    return Connect4Solver() if name == "connect4" else ExhaustiveSolver(game(name))

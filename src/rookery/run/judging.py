@@ -1,0 +1,126 @@
+"""Matches and measurements over a crew of judges, or in this process: the result is the same.
+
+The parts of all cases are tasks. A judge that is ready has one of them; that of a judge that died
+goes to another.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rookery import __version__
+from rookery.arena import Look, MatchPlan, MatchReport, Strength
+from rookery.base import RookeryError
+from rookery.games import Game
+from rookery.run.contestants import Contestant
+from rookery.run.docket import Docket
+from rookery.run.judge import (
+    Case,
+    MatchCase,
+    StrengthCase,
+    judge,
+    one_thread_for_nets,
+    pack_cases,
+    source_of,
+)
+from rookery.run.roles import thread_limits
+from rookery.runtime import Crew, Event, LocalWorker, Message
+
+IDLE_SECONDS = 0.01
+WORTH_SHARING = 4
+"""Tasks; for fewer, starting judges takes longer than they save."""
+PART_ON_GPU = 2048
+"""Pairs that a GPU plays in lockstep, at least: it is slow with a few."""
+
+Tell = Callable[[str], None]
+
+
+def play_match_over(
+    game: Game, plan: MatchPlan, a: Contestant, b: Contestant, *, workers: int | None, tell: Tell
+) -> MatchReport:
+    """Let two contestants play over so many judges: 0 = in this process, None = as many as pay.
+
+    `tell` hears of judges that failed.
+    """
+    with one_thread_for_nets():
+        a, b = a.settled(game), b.settled(game)
+        if a.is_on_gpu() or b.is_on_gpu():
+            plan = replace(plan, smallest_part=PART_ON_GPU)
+        case = MatchCase(source_of(game), plan, a, b)
+        (looks,) = look_at([case], workers=workers, tell=tell)
+        return case.conclude(looks)
+
+
+def measure_over(
+    game: Game, contestants: Sequence[Contestant], *, seed: int, workers: int | None, tell: Tell
+) -> list[Strength]:
+    """How strong each contestant is, by the ruler of `game`; see `play_match_over`."""
+    with one_thread_for_nets():
+        settled = [each.settled(game) for each in contestants]
+        cases = [StrengthCase(source_of(game), each, seed) for each in settled]
+        looks = look_at(cases, workers=workers, tell=tell)
+        return [case.conclude(each) for case, each in zip(cases, looks, strict=True)]
+
+
+def look_at(cases: Sequence[Case], *, workers: int | None, tell: Tell) -> list[list[Look]]:
+    """What is seen in every part of every case."""
+    docket = Docket(cases)
+    if workers is None:
+        cores = os.cpu_count() or 1
+        workers = cores if cores > 1 and len(docket.tasks) >= WORTH_SHARING else 0
+    if workers:
+        Panel(cases, docket, workers=min(workers, len(docket.tasks)), tell=tell).look()
+    else:
+        docket.look_here()
+    return docket.looks()
+
+
+class Panel:
+    """A crew of judges that a docket is shared out to."""
+
+    def __init__(self, cases: Sequence[Case], docket: Docket, *, workers: int, tell: Tell) -> None:
+        self._cases, self._docket = pack_cases(cases), docket
+        self._workers, self._tell = workers, tell
+        self._last_words = ""
+
+    def look(self) -> None:
+        """See all of it done."""
+        self._crew = Crew("judge", self._workers, self._start, tell=self._note)
+        try:
+            while not self._docket.is_done:
+                self._attend()
+                if self._docket.failure:
+                    raise RookeryError(self._docket.failure)
+                time.sleep(IDLE_SECONDS)
+        finally:
+            self._crew.close()
+
+    def _attend(self) -> None:
+        """Hear the crew, and give a task to everybody who has none."""
+        for number, message in self._crew.poll():
+            if message.kind == "ready":
+                self._welcome(number, message)
+            else:
+                self._docket.take(number, message)
+        ready = self._crew.ready()
+        self._docket.take_back(ready, self._last_words)
+        for number in ready:
+            if task := self._docket.hand_out(number):
+                self._crew.send(number, task)
+
+    def _welcome(self, number: int, message: Message) -> None:
+        """Tell a new judge of the cases, unless it comes from another Rookery than this one."""
+        if message.header["rookery"] != __version__:
+            version = message.header["rookery"]
+            self._crew.dismiss(number, f"runs rookery {version}, expected {__version__}")
+            return
+        self._crew.send(number, self._cases)
+
+    def _note(self, event: Event) -> None:
+        self._last_words = event.what
+        self._tell(f"{event.worker} {event.what}; {event.done}")
+
+    def _start(self, name: str, number: int, incarnation: int) -> LocalWorker:
+        threads = max(1, (os.cpu_count() or 1) // self._workers)
+        return LocalWorker(name, judge, {}, environment=thread_limits(threads))

@@ -1,0 +1,69 @@
+"""This process as a driver of a Ray cluster: connected within a limit of time, and quiet."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rookery.base import RookeryError
+
+CONNECT_SECONDS = 10.0
+DEAD = "The actor is dead because "
+"""How Ray begins the line that says why."""
+
+
+def import_ray() -> Any:
+    """Ray, where it is installed; it collects no statistics of use."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ImportError as error:
+        raise RookeryError("a cluster needs Ray (pip install 'rookery[cluster]')") from error
+    return ray
+
+
+def connect(address: str) -> None:
+    """Join the Ray at HOST:PORT, the one of this machine (`auto`), or start one (`local`)."""
+    ray = import_ray()
+    if address != "local":
+        _check(address)
+    options = {"include_dashboard": False} if address == "local" else {}
+    try:
+        with _sigterm_kept():
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise RookeryError(f"cannot use the Ray at {address}: {in_short(str(error))}") from error
+    ray._private.worker._worker_logs_enabled = False  # else it prints what the crew tells
+
+
+def in_short(text: str) -> str:
+    """The sentence of a long explanation that says it: Ray's cause of death, or the last line's."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix(DEAD) for line in lines if line.startswith(DEAD)]
+    return (causes or lines)[-1].split(". ")[0].rstrip(".")
+
+
+def _check(address: str) -> None:
+    """Ask in another process, since Ray itself tries for minutes and cannot be interrupted."""
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        what = f"no Ray answers at {address} within {CONNECT_SECONDS:.0f} s"
+        raise RookeryError(f"{what}; start one there: ray start --head") from error
+    if found.returncode:
+        raise RookeryError(f"cannot use the Ray at {address}: {in_short(found.stderr)}")
+
+
+@contextmanager
+def _sigterm_kept() -> Iterator[None]:
+    """Ray puts a handler of its own in the place of ours."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)

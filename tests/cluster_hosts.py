@@ -1,0 +1,141 @@
+"""Two hosts on one machine: network namespaces joined by a cable, each with a Ray node."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+HEAD, NODE = "rookery-head", "rookery-node"
+ADDRESSES = {HEAD: "10.88.0.1", NODE: "10.88.0.2"}
+PORT = 6379
+CPUS = 2
+PATHS = os.pathsep.join(str(Path(__file__).parents[0] / name) for name in ("", "../src"))
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": PATHS,
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_health_check_period_ms": "1000",  # a machine that is cut off is given up soon
+    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_failure_threshold": "5",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": "0123456789abcdef" * 4,
+}
+
+
+def lacks() -> str:
+    """Why there can be no hosts here, or an empty text."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        return "needs root and the command ip (iproute2)"
+    made = subprocess.run(["ip", "netns", "add", "rookery-probe"], capture_output=True, text=True)
+    subprocess.run(["ip", "netns", "del", "rookery-probe"], capture_output=True)
+    return made.stderr.strip()
+
+
+class Hosts:
+    """The two of them, their cable, and everything that runs there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._started: list[subprocess.Popen[str]] = []
+        self.remove()
+        for name in ADDRESSES:
+            _ip("netns", "add", name)
+            (folder / name).mkdir()
+        _ip("link", "add", "cable", "netns", HEAD, "type", "veth", "peer", "cable", "netns", NODE)
+        for name, address in ADDRESSES.items():
+            _ip("-n", name, "address", "add", f"{address}/24", "dev", "cable")
+            _ip("-n", name, "link", "set", "lo", "up")
+        self.join()
+
+    def cut(self) -> None:
+        """Nothing passes between the hosts any more, and nobody is told."""
+        _ip("-n", NODE, "link", "set", "cable", "down")
+
+    def join(self) -> None:
+        """Everything passes between the hosts."""
+        for name in ADDRESSES:
+            _ip("-n", name, "link", "set", "cable", "up")
+
+    def start_ray(self, name: str) -> None:
+        """A Ray node on a host, ready for work."""
+        address = f"{ADDRESSES[HEAD]}:{PORT}"
+        there = ["--head", f"--port={PORT}", "--include-dashboard=false"]
+        self.run(
+            name,
+            "ray.scripts.scripts",
+            "start",
+            *(there if name == HEAD else [f"--address={address}"]),
+            f"--node-ip-address={ADDRESSES[name]}",
+            f"--num-cpus={CPUS}",
+            "--object-store-memory=200000000",
+            "--block",
+        )
+        wait_until(lambda: self._runs("raylet/raylet", name), 60.0)
+
+    def run(self, name: str, module: str, *arguments: str) -> "subprocess.Popen[str]":
+        """A Python module on a host; a host has a /tmp/ray of its own."""
+        script = f'mkdir -p /tmp/ray && mount --bind {self._folder / name} /tmp/ray && exec "$@"'
+        command = ["sh", "-c", script, "sh", sys.executable, "-m", module, *arguments]
+        with (self._folder / f"{name} {len(self._started)}.txt").open("w") as errors:
+            process = subprocess.Popen(
+                ["ip", "netns", "exec", name, *command],
+                env=ENVIRONMENT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self._started.append(process)
+        return process
+
+    def pids(self, name: str) -> set[int]:
+        """The processes of a host."""
+        found = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True)
+        return {int(word) for word in found.stdout.split()}
+
+    def kill_all(self, name: str) -> None:
+        """The host fails: every process of it is gone at once."""
+        while pids := self.pids(name):
+            for pid in pids:
+                _kill(pid)
+            time.sleep(0.05)
+
+    def remove(self) -> None:
+        """End everything that runs on the hosts, and the hosts."""
+        for name in ADDRESSES:
+            self.kill_all(name)
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+        for process in self._started:
+            process.communicate()
+
+    def _runs(self, program: str, name: str) -> bool:
+        for pid in self.pids(name):
+            try:
+                if program in Path(f"/proc/{pid}/cmdline").read_text():
+                    return True
+            except OSError:
+                continue
+        return False
+
+
+def wait_until(is_so: Callable[[], object], seconds: float, what: object = "") -> float:
+    """Wait for something to be so; the seconds that took."""
+    begun = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - begun < seconds, what
+        time.sleep(0.05)
+    return time.monotonic() - begun
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)

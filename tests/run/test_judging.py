@@ -1,0 +1,172 @@
+"""Matches and measurements over judges in processes of their own: always the same result."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import crew_roles
+import rookery
+from disturbed import KilledAtFirstAnswer, workers
+from rookery.arena import MatchPlan, MatchReport, Strength
+from rookery.base import ConfigError, RookeryError
+from rookery.games import Game, game, tictactoe
+from rookery.nets import Header, NetConfig, NetGame, build_net, pack
+from rookery.run import Contestant, judging, measure_over, play_match_over
+from rookery.run.judge import StrengthCase, pack_cases, source_of, unpack_cases
+from rookery.runtime import CrewLost, Message
+
+TICTACTOE, CONNECT4 = game("tictactoe"), game("connect4")
+PLAN = MatchPlan(games=96, seed=5, opening_plies=2)
+MINIMAX = Contestant("minimax", depth=2)
+
+
+def tiny(rules: Game, simulations: int = 3) -> Contestant:
+    """A net of random weights: one as it begins would find all moves alike."""
+    torch.manual_seed(1)
+    config = NetConfig(width=8, depth=1)
+    net = build_net(config, rules.planes_shape, rules.num_actions)
+    for weights in net.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    fits = NetGame(rules.name, rules.version, rules.planes_shape, rules.num_actions)
+    payload = pack(net.state_dict(), Header(fits, config, step=0))
+    return Contestant(
+        "net", name="tiny", simulations=simulations, weights=payload, inference="float32"
+    )
+
+
+def play(number: int, notes: list[str] | None = None) -> MatchReport:
+    told: list[str] = [] if notes is None else notes
+    return play_match_over(
+        TICTACTOE, PLAN, tiny(TICTACTOE), MINIMAX, workers=number, tell=told.append
+    )
+
+
+def measure(rules: Game, contestants: Sequence[Contestant], number: int) -> list[Strength]:
+    notes: list[str] = []
+    measured = measure_over(rules, contestants, seed=1, workers=number, tell=notes.append)
+    assert not notes
+    return measured
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> MatchReport:
+    """The match, played in this process."""
+    return play(0)
+
+
+@pytest.fixture(autouse=True)
+def no_orphans() -> Iterator[None]:
+    """No judge outlives what it was needed for."""
+    yield
+    assert not workers()
+
+
+def test_a_match_is_played_out_here(undisturbed: MatchReport) -> None:
+    assert (undisturbed.a, undisturbed.b) == ("tiny", "minimax:2")
+    assert undisturbed.total.games == 96 and PLAN.parts == 3
+    assert undisturbed.distinct_games > 40
+    assert min(undisturbed.total.wins, undisturbed.total.losses) > 0
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_any_number_of_judges_sees_the_same_match(undisturbed: MatchReport, number: int) -> None:
+    notes: list[str] = []
+    assert play(number, notes) == undisturbed
+    assert not notes
+
+
+def test_judges_that_are_killed_are_replaced_and_nothing_changes(
+    undisturbed: MatchReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "Crew", KilledAtFirstAnswer)
+    notes: list[str] = []
+    assert play(2, notes) == undisturbed
+    assert sorted(notes) == [
+        f"judge {number} killed by SIGKILL; another one in 0.5 s" for number in (0, 1)
+    ]
+
+
+def test_judges_measure_every_position_of_a_tiny_game() -> None:
+    contestants = [tiny(TICTACTOE, simulations) for simulations in (0, 2)]
+    here = measure(TICTACTOE, contestants, 0)
+    assert measure(TICTACTOE, contestants, 2) == here
+    assert here[0] != here[1] and here[0].errors > 1
+
+
+def test_judges_measure_positions_of_connect_four() -> None:
+    contestants = [tiny(CONNECT4, simulations) for simulations in (0, 2)]
+    here = measure(CONNECT4, contestants, 0)
+    assert measure(CONNECT4, contestants, 3) == here
+    assert here[0] != here[1] and here[0].errors > 1
+
+
+def test_judges_find_the_rules_of_a_game_of_your_own(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.py"
+    source = Path(tictactoe.__file__).read_text()
+    path.write_text(source.replace('NAME = "tictactoe"', 'NAME = "noughts"'))
+    rules = game(str(path))
+    assert rules.name == "noughts" and source_of(rules) == str(path)
+    contestants = [Contestant("random"), Contestant("minimax", depth=1)]
+    here = measure(rules, contestants, 0)
+    assert measure(rules, contestants, 1) == here
+    assert here[0].errors > here[1].errors > 0
+
+
+def test_a_judge_that_always_throws_ends_the_match(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(judging, "judge", crew_roles.throwing_judge)
+    notes: list[str] = []
+    expected = "3 judges failed at the same part, the last one: ValueError: this judge always fails"
+    with pytest.raises(RookeryError, match=expected) as error:
+        play(1, notes)
+    assert len(notes) == 3 and "\n" not in str(error.value)
+
+
+def test_what_no_judge_can_do_is_said_once() -> None:
+    notes: list[str] = []
+    case = StrengthCase("tictactoe", Contestant("minimax", depth=0), seed=1)
+    with pytest.raises(RookeryError, match="at least 1 ply ahead"):
+        judging.look_at([case], workers=1, tell=notes.append)
+    assert not notes
+
+
+def test_a_contestant_that_cannot_play_starts_no_judge() -> None:
+    def tell(note: str) -> None:
+        raise AssertionError(note)
+
+    with pytest.raises(ConfigError, match="at least 1 ply ahead"):
+        play_match_over(
+            TICTACTOE, PLAN, MINIMAX, Contestant("minimax", depth=0), workers=2, tell=tell
+        )
+
+
+def test_a_judge_of_another_version_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "__version__", "99.0")
+    with pytest.raises(CrewLost, match=f"runs rookery {rookery.__version__}, expected 99.0"):
+        play(1)
+
+
+def test_cases_travel_whole_and_weights_once() -> None:
+    cases = [
+        StrengthCase("tictactoe", tiny(TICTACTOE, simulations), seed=1) for simulations in (0, 5)
+    ]
+    message = pack_cases(cases)
+    assert len(message.arrays) == 1
+    assert unpack_cases(Message.unpack(message.pack())) == cases
+
+
+def test_a_net_is_made_ready_once() -> None:
+    one, other = tiny(TICTACTOE, 0), tiny(TICTACTOE, 7)
+    assert one.evaluator() is other.evaluator()
+    assert one.evaluator() is not tiny(CONNECT4).evaluator()
+
+
+def test_settling_decides_how_a_net_is_evaluated() -> None:
+    undecided = replace(tiny(TICTACTOE), inference="auto", devices="auto")
+    settled = undecided.settled(TICTACTOE)
+    assert settled.inference == undecided.evaluator().method != "auto"
+    assert settled.devices != "auto"
