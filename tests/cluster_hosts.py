@@ -91,6 +91,10 @@ class Hosts:
         self._started.append(process)
         return process
 
+    def errors(self, name: str) -> str:
+        """What the last program that was started on a host has complained about."""
+        return (self._folder / f"{name} {len(self._started) - 1}.txt").read_text()
+
     def pids(self, name: str) -> set[int]:
         """The processes of a host."""
         found = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True)

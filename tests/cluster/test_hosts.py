@@ -11,6 +11,7 @@ import pytest
 
 from cluster_coordinator import LIMITS
 from cluster_hosts import ADDRESSES, CPUS, HEAD, NODE, PORT, Hosts, lacks, wait_until
+from rookery.runtime.driver import CONNECT_SECONDS
 
 pytestmark = [
     pytest.mark.cluster,
@@ -68,6 +69,15 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 def start(hosts: Hosts, *, machines: int, size: int) -> Run:
     address = f"{ADDRESSES[HEAD]}:{PORT}"
     return Run(hosts.run(HEAD, "cluster_coordinator", address, str(machines), str(size)))
+
+
+def test_a_machine_that_has_not_joined_is_told_so(hosts: Hosts) -> None:
+    begun = time.monotonic()
+    process = hosts.run(NODE, "cluster_coordinator", f"{ADDRESSES[HEAD]}:{PORT}", "1", "1")
+    assert process.wait(PATIENCE) == 1
+    assert time.monotonic() - begun < 2 * CONNECT_SECONDS + 10.0
+    last = hosts.errors(NODE).splitlines()[-1]
+    assert "this machine has not joined the Ray at 10.88.0.1:6379; do that first" in last
 
 
 @pytest.fixture

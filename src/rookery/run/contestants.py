@@ -80,6 +80,11 @@ class Contestant:
         device = str(find_device(self.devices))
         return replace(self, inference=self.evaluator().method, devices=device)
 
+    def remarks(self) -> list[str]:
+        """What people should know of how its net is evaluated."""
+        evaluator = self.evaluator() if self.kind == "net" else None
+        return fallbacks(evaluator) if isinstance(evaluator, CudaEvaluator) else []
+
     def to_plain(self) -> dict[str, Any]:
         """The contestant as JSON takes it, with the fingerprint of its weights for them."""
         return {**asdict(self), "weights": fingerprint(self.weights)}
@@ -89,6 +94,12 @@ class Contestant:
         """What `to_plain` wrote; `weights` are looked up by their fingerprints."""
         search = SearchConfig(**plain["search"])
         return cls(**{**plain, "search": search, "weights": weights[plain["weights"]]})
+
+
+def fallbacks(evaluator: CudaEvaluator) -> list[str]:
+    """Why a GPU does not run a net in the fastest way, if so."""
+    dropped = evaluator.choice.dropped.items()
+    return [f"the net runs by {evaluator.method}: {method} {why}" for method, why in dropped]
 
 
 @lru_cache(maxsize=EVALUATORS)

@@ -170,6 +170,7 @@ class CrewedRing(Ring):
             device=self._usage.read(),
             crew={"staleness": float(np.mean(self._stale)), **waited, "workers": workers},
         )
+        self._fleet.follow_cluster()
         if self._is_overlapped:
             self._fleet.follow_load(**waited)
 

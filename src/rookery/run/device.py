@@ -15,6 +15,7 @@ from rookery.nets import CudaEvaluator
 from rookery.replay import DeviceWindow, to_samples, write_shard
 from rookery.run.checkpoint import Checkpoint, Position
 from rookery.run.config import Config
+from rookery.run.contestants import fallbacks
 from rookery.run.ring import Ring
 from rookery.run.seats import fit_games
 from rookery.runtime import use_device
@@ -128,8 +129,8 @@ class DeviceRing(Ring):
         self.evaluator = CudaEvaluator(
             self.learner.play_net, game.planes_shape, device=self.device, method=inference
         )
-        for method, reason in self.evaluator.choice.dropped.items():
-            self._say(f"the net runs by {self.evaluator.method}: {method} {reason}")
+        for remark in fallbacks(self.evaluator):
+            self._say(remark)
         self.selfplay = self._new_selfplay()
 
     def _new_learner(self, config: LearningConfig) -> DeviceLearner:

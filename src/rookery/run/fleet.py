@@ -43,7 +43,7 @@ class Muster:
 
 def muster(run: RunConfig, cluster: Cluster | None) -> Muster:
     """Where actors are to play, by the settings and what there is."""
-    asked = int(run.actors) if run.actors.isdecimal() else 0
+    asked = _asked(run)
     if cluster is not None:
         return _muster_in(cluster, asked)
     devices, cores = tuple(map(str, find_devices(run.devices))), os.cpu_count() or 1
@@ -53,6 +53,11 @@ def muster(run: RunConfig, cluster: Cluster | None) -> Muster:
     size = asked or len(devices)
     sharing = -(-size // len(devices))
     return Muster(size, size, devices, sharing=sharing, threads=max(1, cores // size))
+
+
+def _asked(run: RunConfig) -> int:
+    """The number of actors that was asked for, 0 where none was."""
+    return int(run.actors) if run.actors.isdecimal() else 0
 
 
 def _muster_in(cluster: Cluster, asked: int) -> Muster:
@@ -118,9 +123,9 @@ class Fleet:
                 self._docket.take(number, message)
             elif message.kind == "games":
                 self._orders[number] -= 1
-                self._played[number] += message.header["report"]["positions"]
                 if message.header["order"] not in self._taken:
                     self._taken.add(message.header["order"])
+                    self._played[number] += message.header["report"]["positions"]
                     yield message
 
     def order(self, each: int, header: dict[str, Any]) -> None:
@@ -149,6 +154,12 @@ class Fleet:
     def is_playing(self) -> bool:
         """Whether an order is still to be carried out."""
         return any(self._orders[number] for number in self.crew.ready())
+
+    def follow_cluster(self) -> None:
+        """Add actors where machines have joined; those of machines that left wait for others."""
+        if self._cluster is not None and not _asked(self.config.run):
+            for _ in range(self.crew.size(), muster(self.config.run, self._cluster).size):
+                self.crew.enlist("has room: the cluster has grown")
 
     def follow_load(self, *, learner_waited: float, games_waited: float) -> None:
         """Add or retire an actor, by the shares of the last iteration that were spent waiting."""

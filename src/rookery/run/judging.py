@@ -7,6 +7,7 @@ goes to another.
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 
 from rookery import __version__
@@ -25,7 +26,7 @@ from rookery.run.judge import (
     source_of,
 )
 from rookery.run.roles import thread_limits
-from rookery.runtime import Crew, Event, LocalWorker, Message
+from rookery.runtime import Cluster, Crew, Event, LocalWorker, Message, Worker
 
 IDLE_SECONDS = 0.01
 WORTH_SHARING = 4
@@ -37,50 +38,89 @@ Tell = Callable[[str], None]
 
 
 def play_match_over(
-    game: Game, plan: MatchPlan, a: Contestant, b: Contestant, *, workers: int | None, tell: Tell
+    game: Game,
+    plan: MatchPlan,
+    a: Contestant,
+    b: Contestant,
+    *,
+    workers: int | None,
+    tell: Tell,
+    cluster: str = "",
 ) -> MatchReport:
     """Let two contestants play over so many judges: 0 = in this process, None = as many as pay.
 
-    `tell` hears of judges that failed.
+    `tell` hears of judges that failed; `cluster` is the address of a Ray cluster they run on.
     """
     with one_thread_for_nets():
-        a, b = a.settled(game), b.settled(game)
+        a, b = (_settled(each, game, tell) for each in (a, b))
         if a.is_on_gpu() or b.is_on_gpu():
             plan = replace(plan, smallest_part=PART_ON_GPU)
         case = MatchCase(source_of(game), plan, a, b)
-        (looks,) = look_at([case], workers=workers, tell=tell)
+        (looks,) = look_at([case], workers=workers, tell=tell, cluster=cluster)
         return case.conclude(looks)
 
 
 def measure_over(
-    game: Game, contestants: Sequence[Contestant], *, seed: int, workers: int | None, tell: Tell
+    game: Game,
+    contestants: Sequence[Contestant],
+    *,
+    seed: int,
+    workers: int | None,
+    tell: Tell,
+    cluster: str = "",
 ) -> list[Strength]:
     """How strong each contestant is, by the ruler of `game`; see `play_match_over`."""
     with one_thread_for_nets():
-        settled = [each.settled(game) for each in contestants]
+        settled = [_settled(each, game, tell) for each in contestants]
         cases = [StrengthCase(source_of(game), each, seed) for each in settled]
-        looks = look_at(cases, workers=workers, tell=tell)
+        looks = look_at(cases, workers=workers, tell=tell, cluster=cluster)
         return [case.conclude(each) for case, each in zip(cases, looks, strict=True)]
 
 
-def look_at(cases: Sequence[Case], *, workers: int | None, tell: Tell) -> list[list[Look]]:
+def _settled(contestant: Contestant, game: Game, tell: Tell) -> Contestant:
+    """The contestant with nothing left to be chosen; what is special about it is told."""
+    settled = contestant.settled(game)
+    for remark in settled.remarks():
+        tell(remark)
+    return settled
+
+
+def look_at(
+    cases: Sequence[Case], *, workers: int | None, tell: Tell, cluster: str
+) -> list[list[Look]]:
     """What is seen in every part of every case."""
     docket = Docket(cases)
-    if workers is None:
-        cores = os.cpu_count() or 1
-        workers = cores if cores > 1 and len(docket.tasks) >= WORTH_SHARING else 0
-    if workers:
-        Panel(cases, docket, workers=min(workers, len(docket.tasks)), tell=tell).look()
-    else:
-        docket.look_here()
+    with closing(Cluster(cluster)) if cluster else nullcontext() as ray:
+        count = _enough(len(docket.tasks), ray) if workers is None else workers
+        if count or ray:
+            count = max(1, min(count, len(docket.tasks)))
+            Panel(cases, docket, workers=count, tell=tell, cluster=ray).look()
+        else:
+            docket.look_here()
     return docket.looks()
+
+
+def _enough(tasks: int, cluster: Cluster | None) -> int:
+    """As many judges as pay."""
+    if cluster is not None:
+        return cluster.capacity().cpus
+    cores = os.cpu_count() or 1
+    return cores if cores > 1 and tasks >= WORTH_SHARING else 0
 
 
 class Panel:
     """A crew of judges that a docket is shared out to."""
 
-    def __init__(self, cases: Sequence[Case], docket: Docket, *, workers: int, tell: Tell) -> None:
-        self._cases, self._docket = pack_cases(cases), docket
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        docket: Docket,
+        *,
+        workers: int,
+        tell: Tell,
+        cluster: Cluster | None,
+    ) -> None:
+        self._cases, self._docket, self._cluster = pack_cases(cases), docket, cluster
         self._workers, self._tell = workers, tell
         self._last_words = ""
 
@@ -121,6 +161,8 @@ class Panel:
         self._last_words = event.what
         self._tell(f"{event.worker} {event.what}; {event.done}")
 
-    def _start(self, name: str, number: int, incarnation: int) -> LocalWorker:
+    def _start(self, name: str, number: int, incarnation: int) -> Worker:
+        if self._cluster is not None:
+            return self._cluster.start(name, judge, {}, environment=thread_limits(1))
         threads = max(1, (os.cpu_count() or 1) // self._workers)
         return LocalWorker(name, judge, {}, environment=thread_limits(threads))

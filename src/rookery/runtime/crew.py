@@ -221,7 +221,7 @@ class Crew:
         assert place.worker is not None
         now, limits = time.monotonic(), self._limits
         if place.worker.is_waiting():
-            place.started = place.heard = now
+            place.started = now
         if death := place.worker.death():
             self._replace(place, place.reason or death)
         elif now - place.heard > limits.silence_seconds:

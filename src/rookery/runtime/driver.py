@@ -48,15 +48,26 @@ def in_short(text: str) -> str:
 
 
 def _check(address: str) -> None:
-    """Ask in another process, since Ray itself tries for minutes and cannot be interrupted."""
-    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        what = f"no Ray answers at {address} within {CONNECT_SECONDS:.0f} s"
-        raise RookeryError(f"{what}; start one there: ray start --head") from error
+    """Try it in other processes: Ray waits for minutes, cannot be interrupted, and may crash."""
+    silent = f"no Ray answers at {address} within {CONNECT_SECONDS:.0f} s"
+    found = _python("-m", "ray.scripts.scripts", "health-check", "--address", address)
+    if found is None:
+        raise RookeryError(f"{silent}; start one there: ray start --head")
     if found.returncode:
         raise RookeryError(f"cannot use the Ray at {address}: {in_short(found.stderr)}")
+    joined = _python("-c", "import ray, sys; ray.init(sys.argv[1])", address)
+    if joined is None or joined.returncode:
+        what = f"this machine has not joined the Ray at {address}"
+        raise RookeryError(f"{what}; do that first: ray start --address={address}")
+
+
+def _python(*arguments: str) -> "subprocess.CompletedProcess[str] | None":
+    """How another Python ended, or None if it did not end in time."""
+    command = [sys.executable, *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import typer
 
 from rookery.interface.cli.settings import (
     NET,
+    ClusterAddress,
     Devices,
     Workers,
     count_workers,
@@ -31,13 +32,16 @@ def evaluate(
     ] = None,
     devices: Devices = "auto",
     workers: Workers = "auto",
+    cluster: ClusterAddress = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Measure a net: its share of mistakes, alone and with search."""
     counts = read_counts(simulations)
     net = find_net(run, iteration=iteration)
     processes = count_workers(workers, devices)
-    measured = measure(net, counts=counts, devices=devices, workers=processes)
+    measured = measure(
+        net, counts=counts, devices=devices, workers=processes, cluster=cluster or ""
+    )
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
         answer = {"run": run, "game": net.game.name, "strength": table}
@@ -57,7 +61,7 @@ def read_counts(text: str) -> list[int]:
 
 
 def measure(
-    net: "NetText", *, counts: list[int], devices: str, workers: int | None
+    net: "NetText", *, counts: list[int], devices: str, workers: int | None, cluster: str
 ) -> "dict[int, Strength]":
     """What the game's ruler says at each number of simulations."""
     from rookery.interface.wording import screen
@@ -69,7 +73,12 @@ def measure(
     waiting = f"measuring {', '.join(map(heading, counts))}"
     with console.status(waiting) if console.is_terminal else nullcontext():
         measured = measure_over(
-            net.game, contestants, seed=net.seed, workers=workers, tell=print_note
+            net.game,
+            contestants,
+            seed=net.seed,
+            workers=workers,
+            tell=print_note,
+            cluster=cluster,
         )
     return dict(zip(counts, measured, strict=True))
 

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Devices, Workers, count_workers, print_note
+from rookery.interface.cli.settings import (
+    ClusterAddress,
+    Devices,
+    Workers,
+    count_workers,
+    print_note,
+)
 
 if TYPE_CHECKING:
     from rookery.arena import MatchReport
@@ -32,6 +38,7 @@ def match(
     ] = None,
     devices: Devices = "auto",
     workers: Workers = "auto",
+    cluster: ClusterAddress = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
     """Let two players play pairs of games from random openings, colours swapped."""
@@ -51,6 +58,7 @@ def match(
         second,
         workers=count_workers(workers, devices),
         tell=print_note,
+        cluster=cluster or "",
     )
     if as_json:
         print(json.dumps(_plain(report, rules)))

@@ -33,8 +33,8 @@ ClusterAddress = Annotated[
     str | None,
     typer.Option(
         "--cluster",
-        help="Let actors play on a Ray cluster: HOST:PORT, auto (the one of this machine), "
-        "or local (one for this run alone).",
+        help="Let processes run on a Ray cluster: HOST:PORT, auto (the one of this machine), "
+        "or local (one for this command alone).",
     ),
 ]
 NET = "A run folder, or a game that a net comes with."

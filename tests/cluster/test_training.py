@@ -1,0 +1,85 @@
+"""A whole run, and a match, whose workers run on a Ray of this machine."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from rookery.arena import MatchPlan
+from rookery.games import game
+from rookery.replay import read_shard
+from rookery.run import (
+    Contestant,
+    Moment,
+    RunFolder,
+    Stats,
+    apply,
+    play_match_over,
+    recipe_for,
+    train,
+)
+
+pytestmark = pytest.mark.cluster
+
+SMALL = [
+    "run.cluster=local",
+    "run.actors=2",
+    "run.iterations=8",
+    "run.moves=5",
+    "run.checkpoint_every=2",
+    "run.strength_every=4",
+    "run.strength_simulations=2",
+    "run.inference=float32",
+    "net.width=8",
+    "net.depth=1",
+    "selfplay.games=16",
+    "selfplay.simulations=3",
+    "replay.window_min=20000",
+    "learning.batch_size=32",
+    "learning.reuse=2",
+    "learning.precision=float32",
+]
+
+
+@pytest.fixture(autouse=True)
+def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Path(__file__).parents[2] / "src"
+    monkeypatch.setenv("PYTHONPATH", str(source), prepend=os.pathsep)
+    monkeypatch.setenv("RAY_OVERRIDE_RESOURCES", '{"CPU": 2}')
+
+
+def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
+    return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
+
+
+def test_a_run_goes_on_when_an_actor_is_killed(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), SMALL))
+    killed: list[psutil.Process] = []
+
+    def watch(moment: Moment) -> None:
+        if moment.iteration == 2 and not killed:
+            below = psutil.Process().children(recursive=True)
+            killed.append(next(each for each in below if each.name().startswith("ray::Host")))
+            killed[0].kill()
+
+    before = set(psutil.Process().children(recursive=True))
+    train(folder, watch)
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert len(notes) == 1 and "lost: " in notes[0] and "another one in" in notes[0]
+    assert [line["iteration"] for line in lines(folder, "strength")] == [4, 8]
+    shards = [read_shard(path, game=folder.game) for path in (tmp_path / "run/replay").iterdir()]
+    assert sum(map(len, shards)) == lines(folder, "iteration")[-1]["window"]["rows_made"]
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert not psutil.wait_procs(left, timeout=10.0)[1]
+
+
+def test_a_match_in_a_cluster_ends_as_it_does_here() -> None:
+    rules = game("tictactoe")
+    a, b = Contestant("minimax", depth=2), Contestant("random")
+    options = {"workers": None, "tell": print}
+    plan = MatchPlan(80, 3, 2)
+    there = play_match_over(rules, plan, a, b, cluster="local", **options)
+    here = play_match_over(rules, plan, a, b, **(options | {"workers": 0}))
+    assert there == here
