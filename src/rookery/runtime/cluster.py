@@ -79,7 +79,7 @@ class Cluster:
             num_gpus=gpus,
             scheduling_strategy="SPREAD",
             runtime_env={"env_vars": dict(environment)},
-            max_concurrency=4,  # a call that waits for messages must not hold up one that brings some
+            max_concurrency=4,  # a call that waits for messages holds up no other
             max_restarts=0,
         )
         worker = ClusterWorker(name, partial(host.remote, role, dict(job)), self.pack)

@@ -57,7 +57,7 @@ class Mailbox:
             self._changed.notify_all()
 
     def deliver(self, number: int, payload: bytes) -> None:
-        """The coordinator's message `number`, counted from 0; it is taken once, if it comes twice."""
+        """The coordinator's message `number`, counted from 0; taken once, if it comes twice."""
         with self._changed:
             if number >= self._taken:
                 self._incoming[number] = payload
