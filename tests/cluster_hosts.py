@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-HEAD, NODE = "rookery-head", "rookery-node"
+HEAD, NODE, PROBE = (f"rookery-{name}-{os.getpid()}" for name in ("head", "node", "probe"))
 ADDRESSES = {HEAD: "10.88.0.1", NODE: "10.88.0.2"}
 PORT = 6379
 CPUS = 2
@@ -29,8 +29,8 @@ def lacks() -> str:
     """Why there can be no hosts here, or an empty text."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return "needs root and the command ip (iproute2)"
-    made = subprocess.run(["ip", "netns", "add", "rookery-probe"], capture_output=True, text=True)
-    subprocess.run(["ip", "netns", "del", "rookery-probe"], capture_output=True)
+    made = subprocess.run(["ip", "netns", "add", PROBE], capture_output=True, text=True)
+    subprocess.run(["ip", "netns", "del", PROBE], capture_output=True)
     return made.stderr.strip()
 
 
@@ -40,10 +40,12 @@ class Hosts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._started: list[subprocess.Popen[str]] = []
-        self.remove()
+
+    def build(self) -> None:
+        """Set up both hosts and plug in their cable."""
         for name in ADDRESSES:
             _ip("netns", "add", name)
-            (folder / name).mkdir()
+            (self._folder / name).mkdir()
         _ip("link", "add", "cable", "netns", HEAD, "type", "veth", "peer", "cable", "netns", NODE)
         for name, address in ADDRESSES.items():
             _ip("-n", name, "address", "add", f"{address}/24", "dev", "cable")

@@ -60,6 +60,7 @@ class Run:
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     made = Hosts(tmp_path_factory.mktemp("hosts"))
     try:
+        made.build()
         made.start_ray(HEAD)
         yield made
     finally:

@@ -29,8 +29,6 @@ CPUS = 2
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
         patch.setenv("RAY_OVERRIDE_RESOURCES", f'{{"CPU": {CPUS}}}')
         cluster = Cluster("local")
         processes = psutil.Process().children(recursive=True)

@@ -78,7 +78,7 @@ class LocalWorker:
     def death(self) -> str:
         """How it ended, or an empty text while it lives; what it had sent is still to be read."""
         code = self._process.exitcode
-        if code is None or self._reader.is_alive():
+        if code is None or self._reader.is_alive() or not self._inbox.empty():
             return ""
         if code < 0:
             return f"killed by {signal.Signals(-code).name}"
