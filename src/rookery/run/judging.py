@@ -86,7 +86,7 @@ def _settled(contestant: Contestant, game: Game, tell: Tell) -> Contestant:
 
 
 def look_at(
-    cases: Sequence[Case], *, workers: int | None, tell: Tell, cluster: str
+    cases: Sequence[Case], *, workers: int | None, tell: Tell, cluster: str = ""
 ) -> list[list[Look]]:
     """What is seen in every part of every case."""
     docket = Docket(cases)
