@@ -129,16 +129,19 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
 ) -> None:
     started: list[int] = []
 
-    def no_match(*arguments: object, workers: int, **options: object) -> None:
+    def no_panel(*arguments: object, workers: int, **options: object) -> None:
         started.append(workers)
         raise ConfigError("seen enough")
 
-    monkeypatch.setattr("rookery.run.play_match_over", no_match)
+    monkeypatch.setattr(judging, "Panel", no_panel)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
     words = ["match", "random", "random", "--game", "tictactoe", "--devices", "cpu"]
-    for number in ("auto", "0", "3"):
-        assert rookery(*words, "--workers", number).code == 2
-    assert started == [7, 0, 3]
+    for number in ("auto", "3", "99"):
+        assert rookery(*words, "--games", "400", "--workers", number).code == 2
+    assert started == [7, 3, 13]  # of which there are as many as parts
+    for few in (["--games", "60"], ["--games", "400", "--workers", "0"]):
+        assert rookery(*words, *few).code == 0
+    assert len(started) == 3
 
 
 @pytest.mark.parametrize("number", ["many", "-1", "1.5", ""])
