@@ -29,8 +29,8 @@ from rookery.run.roles import thread_limits
 from rookery.runtime import Cluster, Crew, Event, LocalWorker, Message, Worker
 
 IDLE_SECONDS = 0.01
-WORTH_SHARING = 4
-"""Tasks; for fewer, starting judges takes longer than they save."""
+WORTH_SHARING = 8
+"""Tasks; for fewer, such as all of Tic-Tac-Toe, starting judges takes longer than they save."""
 PART_ON_GPU = 2048
 """Pairs that a GPU plays in lockstep, at least: it is slow with a few."""
 
