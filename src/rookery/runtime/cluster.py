@@ -14,12 +14,12 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
 from rookery.runtime.driver import connect, import_ray, in_short
-from rookery.runtime.link import Link, Message, Role
+from rookery.runtime.link import Link, Message, Role, drain
 from rookery.runtime.mailbox import Fetched, Mailbox
 
 FETCH_SECONDS = 1.0
@@ -125,12 +125,7 @@ class ClusterWorker:
 
     def received(self) -> list[Message]:
         """The whole messages that have come since the last call."""
-        messages = []
-        while True:
-            try:
-                messages.append(self._inbox.get_nowait())
-            except Empty:
-                return messages
+        return drain(self._inbox)
 
     def send(self, message: Message) -> None:
         """Tell the worker, without waiting; one that is gone does not hear it."""

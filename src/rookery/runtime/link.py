@@ -7,7 +7,9 @@ whose coordinator is gone stops at its next word.
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,6 +92,15 @@ class Link:
             except LinkClosed:
                 return
             time.sleep(BEAT_SECONDS)
+
+
+def drain(inbox: "SimpleQueue[Message]") -> list[Message]:
+    """All messages that are in `inbox` now."""
+    messages = []
+    with suppress(Empty):
+        while True:
+            messages.append(inbox.get_nowait())
+    return messages
 
 
 def text_array(text: bytes) -> NDArray[np.uint8]:

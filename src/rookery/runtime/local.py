@@ -14,11 +14,11 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from rookery.runtime.link import Link, LinkClosed, Message, Role
+from rookery.runtime.link import Link, LinkClosed, Message, Role, drain
 
 _SPAWN = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
@@ -57,12 +57,7 @@ class LocalWorker:
 
     def received(self) -> list[Message]:
         """The whole messages that have come since the last call."""
-        messages = []
-        while True:
-            try:
-                messages.append(self._inbox.get_nowait())
-            except Empty:
-                return messages
+        return drain(self._inbox)
 
     def send(self, message: Message) -> None:
         """Tell the worker; one that is gone does not hear it."""
