@@ -38,6 +38,7 @@ TINY = " ".join(
         "learning.precision=float32",
     )
 )
+TUNED = f"{TINY} --set run.strength_every=2 --set run.strength_simulations=0 --trials 1"
 DEMO = "train tictactoe --run runs/tictactoe-demo"
 
 
@@ -63,8 +64,21 @@ COMMANDS = {
     "resume runs/tictactoe-demo --minutes 2": Entry(
         "3 iterations", "--set run.minutes=0 --set run.iterations=3"
     ),
+    "watch runs/tictactoe-demo": Entry("of training"),
     "train tictactoe --run runs/wide --set net.width=64 --set search.considered=8": Entry(
         "Finished: tictactoe in runs/wide", TINY
+    ),
+    "train tictactoe --init runs/tictactoe-demo --run runs/finer "
+    "--set learning.learning_rate=5e-4": Entry("begun with runs/tictactoe-demo", TINY),
+    "match runs/finer@0 runs/finer --games 20 --opening-plies 2": Entry("Elo", "--games 4"),
+    "match runs/finer+runs/tictactoe-demo runs/tictactoe-demo --games 20 --opening-plies 2": Entry(
+        "Elo", "--games 4"
+    ),
+    '.venv/bin/pip install ".[tune]"': Entry("tune = ["),
+    "tune tictactoe --trials 20 --minutes 1": Entry("1 of 1 trials", TUNED),
+    "tune tictactoe --study runs/rates --trials 9 --minutes 1 "
+    '--space "learning.learning_rate=1e-4..1e-2:log" --space "search.considered=4|8"': Entry(
+        "1 of 1 trials in runs/rates", TUNED
     ),
     "recipes": Entry("connect4-laptop"),
     "recipes connect4-laptop": Entry('"simulations"'),

@@ -10,7 +10,7 @@ import torch
 
 from devices import Linear
 from rookery.games import game
-from rookery.nets import CudaEvaluator, NetConfig, build_net
+from rookery.nets import CudaEvaluator, Ensemble, NetConfig, build_net
 from rookery.run import Moment, RunFolder, Stats, apply, recipe_for, train
 from rookery.search import SearchConfig, new_search
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
@@ -139,3 +139,21 @@ def test_a_killed_actor_of_a_gpu_is_replaced(tmp_path: Path, device: torch.devic
     train(folder, kill)
     assert len(lines(folder, "iteration")) == 12
     assert [line for line in lines(folder, "note") if "killed by SIGKILL" in line["note"]]
+
+
+@pytest.mark.parametrize("method", ["fused-float16", "bfloat16"])
+def test_nets_that_are_averaged_agree_with_float32(method: str, device: torch.device) -> None:
+    nets = []
+    for seed, width in ((1, 64), (2, 32)):
+        net = build_net(
+            NetConfig(width=width, depth=2), RULES.planes_shape, RULES.num_actions, seed=seed
+        )
+        for head in (net.policy.last, net.value.last):
+            torch.nn.init.normal_(head.weight, std=0.1)
+        nets.append(net)
+    planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
+    options: dict[str, Any] = {"planes_shape": RULES.planes_shape, "device": device}
+    expected = CudaEvaluator(Ensemble(nets), **options, method="float32")(planes)
+    found = CudaEvaluator(Ensemble(nets), **options, method=method)(planes)
+    np.testing.assert_allclose(found[1], expected[1], atol=0.02)
+    assert CudaEvaluator(Ensemble(nets), **options).method == "fused-float16"

@@ -12,7 +12,7 @@ from rookery.base import RookeryError
 from rookery.interface.cli import app
 from rookery.interface.cli.failures import explain
 
-COMMANDS = ("train", "resume", "play", "eval", "match", "analyse", "games", "recipes")
+COMMANDS = ("train", "resume", "watch", "play", "eval", "match", "analyse", "games", "recipes")
 
 
 def test_help_names_every_command(rookery) -> None:

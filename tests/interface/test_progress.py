@@ -1,6 +1,7 @@
 """What a run shows while it goes."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from rookery.interface import progress
 from rookery.interface.history import Headline, History
 from rookery.interface.progress import LiveProgress, PlainProgress, plain_line, progress_for
 from rookery.interface.wording import count, duration, elo
-from rookery.learning import LearnReport, LossNumbers
+from rookery.learning import LearnReport, LossNumbers, RankFigures
 from rookery.run import Moment, RunFolder
 from rookery.selfplay import SelfPlayReport
 
@@ -63,6 +64,29 @@ def test_a_plain_line_has_every_figure() -> None:
         "0:30   25%  iteration 5  self-play  1,234 games  2,000 positions/s  "
         "64,000 simulations/s  loss 1.234  errors 2.5 %  1:30 left"
     )
+
+
+def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
+    ranks = tuple(
+        RankFigures(
+            name=f"trainer {number}",
+            device="cpu",
+            updates=4,
+            rows=64,
+            rows_per_second=5e3,
+            communication=share,
+            waited=0.0,
+            sent_mb=1.0,
+        )
+        for number, share in enumerate((0.1, 0.2))
+    )
+    moment = replace(MOMENT, learned=replace(LEARNED, ranks=ranks))
+    assert plain_line(moment, PAST).endswith("  2 trainers, 15.0 % communication")
+    panel = progress.panel(moment, PAST, title="x")
+    lines = Console(file=io.StringIO(), width=80).render_lines(panel)
+    text = ["".join(part.text for part in line).rstrip() for line in lines]
+    assert len(lines) == 8 and all(len(line) <= 76 for line in text)
+    assert text[-2].split()[1:-1] == ["trainers", "2", "communication", "15.0", "%"]
 
 
 def test_what_is_not_known_yet_is_left_out() -> None:

@@ -8,7 +8,7 @@ import torch
 
 from rookery.base import FileDamaged, RookeryError, generator, read_arrays, write_arrays
 from rookery.learning import Learner, LearningConfig, LearningDiverged
-from rookery.replay import Batch, Window, sample
+from rookery.replay import Batch, Window, deal, sample
 
 CONFIG = LearningConfig(batch_size=32, precision="float32", warmup_updates=3, learning_rate=0.01)
 
@@ -22,7 +22,8 @@ def make_learner(tictactoe, make_net):
 
 
 def draw(window: Window, step: int = 0, batch_size: int = 32) -> Batch:
-    return sample(window, generator(9, "test", step), batch_size=batch_size, result_mix=0.5)
+    rng = generator(9, "test", step)
+    return sample(window, rng, rows=rng.integers(len(window), size=batch_size), result_mix=0.5)
 
 
 def same_bits(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
@@ -175,8 +176,9 @@ def test_the_report_counts_what_was_done(make_learner, window):
 def test_learning_reports_the_mean_of_its_updates(make_learner, window):
     one, other = make_learner(), make_learner()
     report = one.learn(window, 3, progress=0.1)
+    rows = [deal(len(window), seed=5, first=32 * n, count=32) for n in range(3)]
     batches = [
-        sample(window, generator(5, "sample", n), batch_size=32, result_mix=0.5) for n in range(3)
+        sample(window, generator(5, "sample", n), rows=rows[n], result_mix=0.5) for n in range(3)
     ]
     totals = [other.update(batch, 0.1).total for batch in batches]
     assert report.losses.total == pytest.approx(np.mean(totals), rel=1e-9)

@@ -21,7 +21,8 @@ def window_of(rules: Game, records: list[GameRecord]) -> Window:
 
 def draw(window: Window, step: int = 0, batch_size: int = 64) -> Batch:
     rng = generator(1, "sample", step)
-    return sample(window, rng, batch_size=batch_size, result_mix=0.5)
+    rows = rng.integers(len(window), size=batch_size)
+    return sample(window, rng, rows=rows, result_mix=0.5)
 
 
 def equal(one: Batch, other: Batch) -> bool:

@@ -7,7 +7,16 @@ import torch
 
 from rookery.base import RunFolderError
 from rookery.learning import DeviceLearner
-from rookery.run import RunFolder, Stats, Stopped, apply, device, recipe_for, seats
+from rookery.run import (
+    FirstWeights,
+    RunFolder,
+    Stats,
+    Stopped,
+    apply,
+    device,
+    recipe_for,
+    seats,
+)
 from rookery.run.device import DeviceRing
 from rookery.run.host import HostRing
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
@@ -65,6 +74,19 @@ def test_a_stopped_run_goes_on_with_all_its_rows(folder: RunFolder) -> None:
         again.turn()
     again.finish()
     assert [line["iteration"] for line in lines(folder, "iteration")] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_run_begins_with_the_weights_of_another(folder: RunFolder, tmp_path: Path) -> None:
+    net = DeviceRing(folder, lambda moment: None).learner.play_net
+    for weights in net.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    folder.save_weights(net, iteration=1, step=7)
+    first = FirstWeights("runs/run", folder.load_weights())
+    fresh = RunFolder.create(tmp_path / "fresh", folder.config, first)
+    ring = DeviceRing(fresh, lambda moment: None)
+    state = ring.learner.play_net.state_dict()
+    assert all(torch.equal(state[name], first.weights.state[name]) for name in state)
+    assert ring.learner.updates == 0
 
 
 def test_a_watcher_can_stop_it(folder: RunFolder) -> None:

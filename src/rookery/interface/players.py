@@ -7,6 +7,7 @@ RUN               the newest net of a run folder, with 100 simulations a move
 RUN:400           the same with 400; RUN:0 is the bare net
 RUN@120:400       its net of iteration 120
 connect4:400      the net that comes with a game
+RUN+RUN@120:400   several nets of a game that answer as one, with the search of the first
 """
 
 import re
@@ -17,8 +18,15 @@ from pathlib import Path
 from rookery.arena import Player
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games import Game, game, game_names
-from rookery.nets import Weights, pack
-from rookery.run import Contestant, RunFolder, load_shipped, shipped_names, shipped_search
+from rookery.nets import Weights, load, pack
+from rookery.run import (
+    Contestant,
+    FirstWeights,
+    RunFolder,
+    load_shipped,
+    shipped_names,
+    shipped_search,
+)
 from rookery.search import SearchConfig
 
 SIMULATIONS = 100
@@ -30,7 +38,7 @@ _RUN = re.compile(r"(?P<path>.+?)(@(?P<iteration>\d+))?(:(?P<simulations>\d+))?"
 
 @dataclass(frozen=True)
 class NetText:
-    """A net, as a text names it: of a run folder, or the one that comes with a game."""
+    """A net, as a text names it: of a run folder, that of a game, or several that are averaged."""
 
     name: str
     """How people know it: the run's folder, or the game."""
@@ -41,16 +49,20 @@ class NetText:
     inference: str = "auto"
     """How its run evaluated it."""
     seed: int = 1
+    partners: "tuple[NetText, ...]" = ()
+    """Those that it is averaged with."""
 
     def contestant(self, *, inference: str, devices: str) -> Contestant:
         """The net with its weights, as a player to be made."""
-        weights = self.load()
+        nets = [each.load() for each in (self, *self.partners)]
+        files = [pack(weights.state, weights.header) for weights in nets]
         return Contestant(
             "net",
             name=self.name,
             simulations=self.simulations,
             search=self.search,
-            weights=pack(weights.state, weights.header),
+            weights=files[0],
+            partners=tuple(files[1:]),
             inference=inference,
             devices=devices,
         )
@@ -87,6 +99,8 @@ def read_net(
         return None
     if Path(text).is_dir():
         return _net_of_run(Path(text), iteration, simulations)
+    if len(members := split_members(text)) > 1:
+        return _ensemble(members, simulations=simulations, iteration=iteration)
     parts = _RUN.fullmatch(text)
     if parts is None:
         raise UnknownName("run folder or name", text, others)
@@ -100,6 +114,59 @@ def read_net(
         raise UnknownName("run folder or name", text, known)
     number = int(parts["iteration"]) if parts["iteration"] else iteration
     return _net_of_run(Path(parts["path"]), number, wanted)
+
+
+def split_members(text: str) -> list[str]:
+    """The texts between the plus signs of `text`; those inside a folder's name part nothing."""
+    members: list[str] = []
+    open_text = ""
+    for word in text.split("+"):
+        open_text = f"{open_text}+{word}" if open_text else word
+        if _names_player(open_text):
+            members.append(open_text)
+            open_text = ""
+    return [*members, open_text] if open_text else members
+
+
+def _names_player(text: str) -> bool:
+    parts = _RUN.fullmatch(text)
+    if parts is None or parts["path"] in ("minimax", "random", "solver", *shipped_names()):
+        return parts is not None
+    return Path(text).is_dir() or Path(parts["path"]).is_dir()
+
+
+def _ensemble(members: list[str], *, simulations: int, iteration: int | None) -> NetText:
+    """Nets that answer as one; how many simulations they have stands behind the last."""
+    nets = []
+    for text in members:
+        net = read_net(text, simulations=simulations, iteration=iteration, others=())
+        if net is None:
+            raise ConfigError(f"{text} has no net that could be averaged; add up runs, as in A+B")
+        nets.append(net)
+    if len(games := {net.game.name for net in nets}) > 1:
+        raise ConfigError(f"nets of different games cannot be averaged: {', '.join(sorted(games))}")
+    if any(net.simulations != simulations for net in nets[:-1]):
+        raise ConfigError("nets that are averaged search once; say simulations last, as in A+B:400")
+    return replace(
+        nets[0],
+        name="+".join(net.name for net in nets),
+        simulations=nets[-1].simulations,
+        partners=tuple(nets[1:]),
+    )
+
+
+def read_first_weights(text: str) -> FirstWeights:
+    """The weights that `text` names: of a run, of a game's net, or in a file."""
+    if text.endswith(".safetensors") and not Path(text).is_dir():
+        if not Path(text).exists():
+            raise ConfigError(f"{text} does not exist; give a run folder or a .safetensors file")
+        return FirstWeights(text, load(Path(text)))
+    net = read_net(text, others=())
+    if net is None or net.partners:
+        raise ConfigError(
+            f"a run begins with the weights of one net, got {text}; give a run folder"
+        )
+    return FirstWeights(text, net.load())
 
 
 def _net_of_run(path: Path, iteration: int | None, simulations: int) -> NetText:

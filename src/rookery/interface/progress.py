@@ -1,7 +1,7 @@
 """A run as it goes: a live panel in a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -162,12 +162,25 @@ def describe(moment: Moment, past: History) -> dict[str, str]:
         "positions/s": count(played.positions / played.seconds) if played else UNKNOWN,
         "simulations/s": count(played.simulations / played.seconds) if played else UNKNOWN,
         "errors": strength_so_far(moment, past),
-        "time left": time_left(moment),
+        "time left": time_left(moment.seconds, moment.progress),
     }
     if crew := moment.crew:
         facts["actors"] = f"{crew.ready} of {crew.size}"
         facts["staleness"] = f"{crew.staleness:.1f} iterations"
+    if learned and learned.ranks:
+        facts["trainers"] = count(len(learned.ranks))
+        facts["communication"] = mean_share([rank.communication for rank in learned.ranks])
     return facts
+
+
+def trainers(number: str, communication: str) -> str:
+    """Ranks that learn together, in words."""
+    return f"{number} trainers, {communication} communication"
+
+
+def mean_share(shares: Sequence[float]) -> str:
+    """The mean of at least one share, in percent."""
+    return percent(100 * sum(shares) / len(shares))
 
 
 def describe_phase(moment: Moment) -> str:
@@ -186,11 +199,11 @@ def strength_so_far(moment: Moment, past: History) -> str:
     return percent(past.strength.errors) if past.strength else UNKNOWN
 
 
-def time_left(moment: Moment) -> str:
-    """What remains if the run goes on as before; unknown at its start or without an end."""
-    if moment.progress <= 0:
+def time_left(seconds: float, progress: float) -> str:
+    """What remains if a run goes on as before; unknown at its start or without an end."""
+    if progress <= 0:
         return UNKNOWN
-    return duration(moment.seconds * (1 - moment.progress) / moment.progress)
+    return duration(seconds * (1 - progress) / progress)
 
 
 def strength_line(moment: Moment, past: History) -> str:
@@ -213,5 +226,6 @@ def plain_line(moment: Moment, past: History) -> str:
         f"errors {facts['errors']}",
         f"{facts['time left']} left",
         f"{facts['actors']} actors" if moment.crew else UNKNOWN,
+        trainers(facts.get("trainers", UNKNOWN), facts.get("communication", UNKNOWN)),
     ]
     return "  ".join(part for part in parts if UNKNOWN not in part.split())

@@ -15,7 +15,8 @@ from torch.nn.utils import clip_grad_norm_
 from rookery.games import Game
 from rookery.learning.average import decay
 from rookery.learning.config import LearningConfig
-from rookery.learning.learner import Learner, LearnReport, LossNumbers, as_row, loss_numbers
+from rookery.learning.learner import Learner
+from rookery.learning.report import LearnReport, LossNumbers, as_row, loss_numbers
 from rookery.learning.schedule import learning_rate
 from rookery.replay import DeviceWindow
 from rookery.runtime import Graph, Stopwatch

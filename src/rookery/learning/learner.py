@@ -5,9 +5,8 @@ learner restored from its state goes on bit for bit.
 """
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,58 +15,49 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_, convert_conv2d_weight_memory_format
 
-from rookery.base import RookeryError, generator
+from rookery.base import generator
 from rookery.games import Game
-from rookery.learning import state
+from rookery.learning import state as states
 from rookery.learning.average import Average, decay
 from rookery.learning.config import LearningConfig
 from rookery.learning.loss import Losses
 from rookery.learning.precision import choose_precision
+from rookery.learning.report import LearnReport, LossNumbers, as_row, loss_numbers
 from rookery.learning.schedule import learning_rate
 from rookery.learning.single import Single
-from rookery.replay import Batch, Window, prefetch, sample
-
-
-class LearningDiverged(RookeryError):
-    """A loss or gradient that is no longer a number."""
+from rookery.replay import EVERY, Batch, Indices, Window, deal, prefetch, sample
 
 
 class Method(Protocol):
     """Who computes gradients."""
 
+    steps: bool
+    """Whether it is for this process to step along them."""
+    share: float
+    """How much of every batch is for this process."""
+
     def gradients(self, batch: Batch) -> Losses:
         """Set the net's gradients to those of the batch's mean loss; returns its means."""
-        ...
+
+    def settle(self, update: int, *, is_last: bool) -> None:
+        """What is left to do after the step of `update`, the last one for now or not."""
 
 
-@dataclass(frozen=True)
-class LossNumbers:
-    """Means over rows; the fields of `Losses` as numbers, and the gradient's norm."""
+class Debt:
+    """Rows that are to be learned from, for the rows that have come in."""
 
-    total: float
-    policy: float
-    value: float
-    policy_kl: float
-    policy_accuracy: float
-    value_accuracy: float
-    gradient_norm: float
-    """Before it was clipped."""
+    config: LearningConfig
+    rows_owed: float = 0.0
 
-
-@dataclass(frozen=True)
-class LearnReport:
-    """What one call of `Learner.learn` did."""
-
-    updates: int
-    rows: int
-    losses: LossNumbers
-    """Means over the updates."""
-    learning_rate: float
-    """Of the last update."""
-    rows_per_second: float
+    def owe(self, new_rows: int) -> int:
+        """The whole updates due for `new_rows` more rows; the rest is owed until next time."""
+        self.rows_owed += self.config.reuse * new_rows
+        due = int(self.rows_owed // self.config.batch_size)
+        self.rows_owed -= due * self.config.batch_size
+        return due
 
 
-class Learner:
+class Learner(Debt):
     """Learns `game` with `net`, on the device that the net is on."""
 
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
@@ -93,17 +83,13 @@ class Learner:
             compiled=config.compiled,
         )
 
+        self._mine: Indices | slice = EVERY
+        """Which rows of a batch are for this learner."""
+
     @property
     def play_net(self) -> nn.Module:
         """The averaged net, for playing; it changes in place with every update."""
         return self._average.net
-
-    def owe(self, new_rows: int) -> int:
-        """The whole updates due for `new_rows` more rows; the rest is owed until next time."""
-        self.rows_owed += self.config.reuse * new_rows
-        due = int(self.rows_owed // self.config.batch_size)
-        self.rows_owed -= due * self.config.batch_size
-        return due
 
     def learn(
         self,
@@ -119,67 +105,81 @@ class Learner:
         """
         if num_updates < 1:
             raise ValueError(f"num_updates is {num_updates}, expected 1 or more")
-        begin = time.perf_counter()
-        first = self.updates
+        begin, rows = time.perf_counter(), 0
+        first, goal = self.updates, self.updates + num_updates
         steps = []
         with closing(self._batches(window, num_updates)) as batches:
             for batch in batches:
-                steps.append(self._step(batch, progress))
+                steps.append(self._step(batch, progress, is_last=self.updates + 1 == goal))
+                rows += len(batch)
                 check()
-        losses = loss_numbers(torch.stack(steps), first)
-        rows = num_updates * self.config.batch_size
         return LearnReport(
             updates=num_updates,
             rows=rows,
-            losses=losses,
+            losses=loss_numbers(torch.stack(steps), first),
             learning_rate=learning_rate(progress, self.updates - 1, config=self.config),
             rows_per_second=rows / (time.perf_counter() - begin),
         )
 
     def update(self, batch: Batch, progress: float) -> LossNumbers:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
-        return loss_numbers(self._step(batch, progress)[None], self.updates - 1)
+        return loss_numbers(self._step(batch, progress, is_last=True)[None], self.updates - 1)
 
-    def state(self) -> state.Arrays:
+    def state(self) -> states.Arrays:
         """Everything a new learner needs to go on, as named arrays."""
         return {
-            **state.net_arrays("net", self.net),
-            **state.net_arrays("play", self.play_net),
-            **state.optimizer_arrays(self._optimizer, self.net),
+            **states.net_arrays("net", self.net),
+            **self.play_arrays(),
+            **states.optimizer_arrays(self._optimizer, self.net),
             "updates": np.array([self.updates], np.int64),
             "rows_owed": np.array([self.rows_owed], np.float64),
         }
 
+    def play_arrays(self) -> states.Arrays:
+        """The averaged net's part of the state."""
+        return states.net_arrays("play", self.play_net)
+
+    def fill_play(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take up the averaged net alone."""
+        states.fill_net("play", self.play_net, arrays=arrays)
+
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` gave."""
-        state.fill_net("net", self.net, arrays=arrays)
-        state.fill_net("play", self.play_net, arrays=arrays)
+        states.fill_net("net", self.net, arrays=arrays)
+        self.fill_play(arrays)
         self.updates = int(arrays["updates"][0])
         self.rows_owed = float(arrays["rows_owed"][0])
         self._optimizer = _optimizer(self.net, self.config)
         if self.updates > 0:
-            state.fill_optimizer(self._optimizer, self.net, arrays=arrays)
+            states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
 
     def _batches(self, window: Window, num_updates: int) -> Generator[Batch, None, None]:
         """The batches of the next updates, each named by its update's number."""
         numbers = range(self.updates, self.updates + num_updates)
-        return prefetch(
-            sample(
-                window,
-                generator(self.seed, "sample", number),
-                batch_size=self.config.batch_size,
-                result_mix=self.config.result_mix,
-            )
-            for number in numbers
-        )
+        return prefetch(self._batch(window, number) for number in numbers)
 
-    def _step(self, batch: Batch, progress: float) -> Tensor:
+    def _batch(self, window: Window, number: int) -> Batch:
+        """This learner's rows of the batch of update `number`."""
+        size = self.config.batch_size
+        rows = deal(len(window), seed=self.seed, first=number * size, count=size)
+        batch = sample(
+            window,
+            generator(self.seed, "sample", number),
+            rows=rows,
+            result_mix=self.config.result_mix,
+            mine=self._mine,
+        )
+        return batch.pinned() if next(self.net.parameters()).is_cuda else batch
+
+    def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
         """One update; its `LossNumbers` as a tensor that need not have been computed yet."""
         losses = self._method.gradients(batch)
         norm = clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(progress, self.updates, config=self.config)
-        self._optimizer.step()
+        if self._method.steps:
+            self._optimizer.step()
+        self._method.settle(self.updates, is_last=is_last)
         self._average.follow(decay(self.updates, self.config.ema))
         self.updates += 1
         return as_row(losses, norm)
@@ -196,39 +196,3 @@ def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:
     return torch.optim.AdamW(
         groups, lr=config.learning_rate, fused=True, capturable=matrices[0].is_cuda
     )
-
-
-def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
-    """What at least one call of `learn` did, all of them together."""
-    updates = sum(report.updates for report in reports)
-    rows = sum(report.rows for report in reports)
-    means = {
-        field.name: sum(r.updates * getattr(r.losses, field.name) for r in reports) / updates
-        for field in fields(LossNumbers)
-    }
-    return LearnReport(
-        updates=updates,
-        rows=rows,
-        losses=LossNumbers(**means),
-        learning_rate=reports[-1].learning_rate,
-        rows_per_second=rows / sum(r.rows / r.rows_per_second for r in reports),
-    )
-
-
-def as_row(losses: Losses, norm: Tensor) -> Tensor:
-    """The fields of `LossNumbers` as a tensor that need not have been computed yet."""
-    return torch.stack([*(getattr(losses, field.name) for field in fields(losses)), norm])
-
-
-def loss_numbers(steps: Tensor, first: int) -> LossNumbers:
-    """Means over steps [n, fields], the first of them update number `first`."""
-    table = steps.double().cpu().numpy()
-    broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
-    if len(broken):
-        names = [field.name for field in fields(LossNumbers)]
-        values = dict(zip(names, table[broken[0]].tolist(), strict=True))
-        raise LearningDiverged(
-            f"update {first + broken[0]} gave {values}, expected finite numbers; "
-            "resume from the last checkpoint with a lower learning.learning_rate"
-        )
-    return LossNumbers(*table.mean(axis=0).tolist())

@@ -1,6 +1,7 @@
 """Gradients computed by this process alone, on the net's device."""
 
 import shutil
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from typing import Any
 
@@ -17,6 +18,11 @@ COMPILERS = ("g++", "c++", "clang++", "clang")
 
 class Single:
     """Computes gradients of `net` in `accumulate` parts of a batch."""
+
+    steps = True
+    """Whether it is for this process to step along the gradients."""
+    share = 1.0
+    """How much of every batch is for this process."""
 
     def __init__(
         self,
@@ -40,8 +46,19 @@ class Single:
 
     def gradients(self, batch: Batch) -> Losses:
         """Set the parameters' gradients to those of the batch's mean loss; returns its means."""
+        return self._weighted(batch, 1.0)
+
+    def settle(self, update: int, *, is_last: bool) -> None:
+        """What is left to do after the step of `update`; nobody else is waiting."""
+        return
+
+    def _weighted(self, batch: Batch, weight: float) -> Losses:
+        """Set the gradients to `weight` times those of the batch's mean loss."""
         self.net.zero_grad(set_to_none=True)
-        parts = [self._part(batch, rows) for rows in self._split(len(batch))]
+        parts = []
+        for number, rows in enumerate(self._split(len(batch)), start=1):
+            with self._part_context(number == self.accumulate):
+                parts.append(self._part(batch, rows, weight / self.accumulate))
         means = {
             field.name: torch.stack([getattr(part, field.name) for part in parts]).mean()
             for field in fields(Losses)
@@ -52,7 +69,11 @@ class Single:
         size = rows // self.accumulate
         return [slice(size * part, size * (part + 1)) for part in range(self.accumulate)]
 
-    def _part(self, batch: Batch, rows: slice) -> Losses:
+    def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
+        """What surrounds the computation of a part."""
+        return nullcontext()
+
+    def _part(self, batch: Batch, rows: slice, weight: float) -> Losses:
         """Add one part's share to the gradients."""
         planes = self._tensor(batch.planes[rows]).contiguous(memory_format=torch.channels_last)
         targets = Targets(
@@ -65,7 +86,7 @@ class Single:
         losses = measure_losses(
             policy_logits, wdl_logits, targets=targets, value_weight=self.value_weight
         )
-        torch.autograd.backward(losses.total / self.accumulate)
+        torch.autograd.backward(losses.total * weight)
         return Losses(**{f.name: getattr(losses, f.name).detach() for f in fields(losses)})
 
     def _tensor(self, column: Column) -> Tensor:

@@ -3,7 +3,9 @@
 from rookery.nets.build import NetConfig, build_net, count_parameters
 from rookery.nets.cuda import METHODS as CUDA_METHODS
 from rookery.nets.cuda import CudaEvaluator
+from rookery.nets.ensemble import Ensemble
 from rookery.nets.inference import METHODS, Choice, Evaluator
+from rookery.nets.parts import NetPart, cut_net
 from rookery.nets.weights import Header, NetGame, Weights, load, pack, save, unpack
 
 __all__ = [
@@ -11,13 +13,16 @@ __all__ = [
     "METHODS",
     "Choice",
     "CudaEvaluator",
+    "Ensemble",
     "Evaluator",
     "Header",
     "NetConfig",
     "NetGame",
+    "NetPart",
     "Weights",
     "build_net",
     "count_parameters",
+    "cut_net",
     "load",
     "pack",
     "save",

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from rookery.base import RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
+from rookery.nets.ensemble import Ensemble, average
 from rookery.nets.inference import TOLERANCE, Choice, in_precision, random_boards
 from rookery.nets.resnet import ResNet, fold, without_zero_layers
 
@@ -176,6 +177,20 @@ class _Fused:
         )
 
 
+class _Together:
+    """An ensemble, each of its nets by the same method."""
+
+    def __init__(self, folded: Ensemble, method: str) -> None:
+        self._plans = [_plan(method, member) for member in folded.members]
+
+    def load(self, folded: Ensemble) -> None:
+        for plan, member in zip(self._plans, folded.members, strict=True):
+            plan.load(member)
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        return average([plan(planes) for plan in self._plans])
+
+
 def _tower(folded: ResNet) -> list[Any]:
     """The tower's convolutions in their order."""
     return [folded.stem, *(conv for block in folded.blocks for conv in (block.first, block.second))]
@@ -201,6 +216,8 @@ def _aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _plan(method: str, folded: nn.Module) -> Any:
+    if isinstance(folded, Ensemble):
+        return _Together(folded, method)
     if method.startswith("fused-"):
         assert isinstance(folded, ResNet)
         return _Fused(folded, METHODS[method])

@@ -53,6 +53,10 @@ class Weights:
     fingerprint: str
     """A short name for the content of `state`."""
 
+    def check(self, game: NetGame) -> None:
+        """ConfigError if they were not trained for `game`."""
+        _check_game(self.header.game, game)
+
     def build(self) -> nn.Module:
         """The net these weights belong to."""
         game = self.header.game

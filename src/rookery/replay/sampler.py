@@ -1,7 +1,7 @@
-"""Batches for the learner, drawn from a window: planes are made here, from compact states.
+"""Batches for the learner, of rows of a window: planes are made here, from compact states.
 
-A batch depends on the window and the generator alone. Its kernels run on one thread, beside the
-learner's: a second team of threads on the same cores would slow both.
+A batch depends on the window, its rows and the generator alone. Its kernels run on one thread,
+beside the learner's: a second team of threads on the same cores would slow both.
 """
 
 from collections import deque
@@ -13,18 +13,20 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from rookery.base import compiled
 from rookery.games import Game, States
+from rookery.replay.deck import Indices
 from rookery.replay.samples import Samples
 from rookery.replay.window import Window
 
 Item = TypeVar("Item")
-Indices = NDArray[np.int64]
 Column = NDArray[Any] | Tensor
 
+EVERY = slice(None)
 _END: Any = object()  # what `prefetch` finds behind the last item
 
 
@@ -46,19 +48,27 @@ class Batch:
     def __len__(self) -> int:
         return len(self.planes)
 
+    def pinned(self) -> "Batch":
+        """The batch where a GPU can fetch it while the host goes on."""
+        columns = (self.planes, self.policy, self.legal, self.wdl)
+        return Batch(*(torch.as_tensor(column).pin_memory() for column in columns))
+
 
 def sample(
-    window: Window, rng: np.random.Generator, *, batch_size: int, result_mix: float
+    window: Window,
+    rng: np.random.Generator,
+    *,
+    rows: Indices,
+    result_mix: float,
+    mine: Indices | slice = EVERY,
 ) -> Batch:
-    """Rows drawn uniformly with replacement, each turned by a random symmetry of the game.
+    """A batch of `rows`, each turned by a random symmetry of the game, or only those at `mine`.
 
     result_mix: share of the game's result in `wdl`; the rest is the search's value.
     """
-    if len(window) == 0:
-        raise ValueError("the window is empty; add samples before drawing a batch")
     game, samples = window.game, window.samples
-    rows = rng.integers(len(window), size=batch_size)
-    turns = rng.integers(len(game.cell_symmetries), size=batch_size)
+    turns = rng.integers(len(game.cell_symmetries), size=len(rows))[mine]
+    rows = rows[mine]
     policy, legal = _policies(samples, rows, turns, game)
     return Batch(
         planes=_planes(samples.states, rows, turns, game),

@@ -6,26 +6,37 @@ from rookery.run.folder import RunFolder
 from rookery.run.judging import measure_over, play_match_over
 from rookery.run.loop import check_place, train
 from rookery.run.moment import Moment, Stopped, Watcher
+from rookery.run.origin import FirstWeights, Origin, net_game
 from rookery.run.recipes import RECIPES, recipe_for
 from rookery.run.shipped import load_shipped, shipped_names, shipped_search
+from rookery.run.space import Space, default_space, read_space
 from rookery.run.stats import Stats
+from rookery.run.study import Outcome, Study
 
 __all__ = [
     "RECIPES",
     "Config",
     "Contestant",
+    "FirstWeights",
     "Moment",
+    "Origin",
+    "Outcome",
     "RunConfig",
     "RunFolder",
+    "Space",
     "Stats",
     "Stopped",
+    "Study",
     "Watcher",
     "apply",
     "check_place",
+    "default_space",
     "from_json",
     "load_shipped",
     "measure_over",
+    "net_game",
     "play_match_over",
+    "read_space",
     "recipe_for",
     "setting_names",
     "shipped_names",

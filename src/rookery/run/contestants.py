@@ -17,7 +17,7 @@ from rookery.arena import (
 )
 from rookery.base import ConfigError, fingerprint
 from rookery.games import Game, game
-from rookery.nets import METHODS, CudaEvaluator, Evaluator, unpack
+from rookery.nets import METHODS, CudaEvaluator, Ensemble, Evaluator, unpack
 from rookery.runtime import find_device, use_device
 from rookery.search import SearchConfig
 
@@ -42,6 +42,8 @@ class Contestant:
     """net: how it searches."""
     weights: bytes = field(default=b"", repr=False)
     """net: the content of its file."""
+    partners: tuple[bytes, ...] = field(default=(), repr=False)
+    """net: the files of those that it is averaged with."""
     inference: str = "auto"
     """net: how it is evaluated on the CPU."""
     devices: str = "cpu"
@@ -66,7 +68,11 @@ class Contestant:
 
     def evaluator(self) -> Evaluator | CudaEvaluator:
         """Its net ready to be asked, the same one every time in a process."""
-        return _evaluator(self.weights, self.inference, self.devices)
+        return _evaluator(self.files(), self.inference, self.devices)
+
+    def files(self) -> tuple[bytes, ...]:
+        """All weights that it needs."""
+        return (self.weights, *self.partners)
 
     def is_on_gpu(self) -> bool:
         """Whether its net is evaluated there."""
@@ -86,14 +92,19 @@ class Contestant:
         return fallbacks(evaluator) if isinstance(evaluator, CudaEvaluator) else []
 
     def to_plain(self) -> dict[str, Any]:
-        """The contestant as JSON takes it, with the fingerprint of its weights for them."""
-        return {**asdict(self), "weights": fingerprint(self.weights)}
+        """The contestant as JSON takes it, with the fingerprints of its weights for them."""
+        partners = [fingerprint(partner) for partner in self.partners]
+        return {**asdict(self), "weights": fingerprint(self.weights), "partners": partners}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], weights: Mapping[str, bytes]) -> "Contestant":
         """What `to_plain` wrote; `weights` are looked up by their fingerprints."""
-        search = SearchConfig(**plain["search"])
-        return cls(**{**plain, "search": search, "weights": weights[plain["weights"]]})
+        found = {
+            "search": SearchConfig(**plain["search"]),
+            "weights": weights[plain["weights"]],
+            "partners": tuple(weights[partner] for partner in plain["partners"]),
+        }
+        return cls(**{**plain, **found})
 
 
 def fallbacks(evaluator: CudaEvaluator) -> list[str]:
@@ -103,13 +114,17 @@ def fallbacks(evaluator: CudaEvaluator) -> list[str]:
 
 
 @lru_cache(maxsize=EVALUATORS)
-def _evaluator(weights: bytes, inference: str, devices: str) -> Evaluator | CudaEvaluator:
-    """A net ready to be asked.
+def _evaluator(files: tuple[bytes, ...], inference: str, devices: str) -> Evaluator | CudaEvaluator:
+    """A net ready to be asked, or several of one game that answer as one.
 
     On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
     """
-    found, device = unpack(weights), find_device(devices)
-    module, planes_shape = found.build(), found.header.game.planes_shape
+    found, device = [unpack(payload) for payload in files], find_device(devices)
+    fits = found[0].header.game
+    for other in found[1:]:
+        other.check(fits)
+    nets, planes_shape = [each.build() for each in found], fits.planes_shape
+    module = Ensemble(nets) if len(nets) > 1 else nets[0]
     if device.type == "cuda":
         use_device(device)
         return CudaEvaluator(module, planes_shape, device=device)

@@ -7,11 +7,11 @@ every iteration: what was played with older ones is stale, and by how much is in
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rookery.learning import DeviceLearner, Learner, LearnReport, merge_reports
+from rookery.learning import DeviceLearner, LearnReport, merge_reports
 from rookery.nets import CudaEvaluator, Evaluator
 from rookery.replay import DeviceWindow, Window, from_columns, write_shard
 from rookery.run.checkpoint import Arrays, Checkpoint, Position
@@ -19,15 +19,17 @@ from rookery.run.contestants import Contestant
 from rookery.run.docket import Docket
 from rookery.run.fleet import Fleet
 from rookery.run.judge import StrengthCase, source_of
+from rookery.run.learners import new_learner
 from rookery.run.moment import CrewMoment
 from rookery.run.ring import Ring
-from rookery.runtime import Cluster, Event, Message, text_array, use_device
+from rookery.run.team import ORDER, Team
+from rookery.runtime import Cluster, Message, text_array, use_device
 from rookery.selfplay import SelfPlayReport, merge_plays
 
 SLICE = 4
 """Updates between two looks at the crew."""
 IDLE_SECONDS = 0.01
-ORDERS = 4
+PARTS = 4
 """Orders in which an actor plays its moves of an iteration."""
 
 
@@ -106,7 +108,7 @@ class CrewedRing(Ring):
         self._conclude()
         if may_order and not (self._is_overlapped and self._due > self._most_due()):
             header = {
-                "moves": max(1, self.config.run.moves // ORDERS),
+                "moves": max(1, self.config.run.moves // PARTS),
                 "progress": self.progress(),
                 "iteration": self.iteration,
             }
@@ -133,7 +135,7 @@ class CrewedRing(Ring):
             self._learner_waited += time.perf_counter() - begun
             return
         are_idle = self._is_overlapped and not self._fleet.is_playing()
-        updates = min(SLICE, self._due)
+        updates = min(ORDER if isinstance(self.learner, Team) else SLICE, self._due)
         learned = self._learn(updates)
         self._due -= updates
         self._learned.append(learned)
@@ -144,7 +146,14 @@ class CrewedRing(Ring):
         if isinstance(self.learner, DeviceLearner):
             return self.learner.enqueue(updates, progress=self.progress())()
         assert isinstance(self.window, Window)
+        if isinstance(self.learner, Team):  # games go on, whatever happens to the trainers
+            return self.learner.learn(
+                self.window, updates, progress=self.progress(), check=self._attend_meanwhile
+            )
         return self.learner.learn(self.window, updates, progress=self.progress())
+
+    def _attend_meanwhile(self) -> None:
+        self._attend(may_order=self._is_overlapped)
 
     def _publish(self) -> None:
         """Hand the newest weights to everybody; whoever comes later gets them too."""
@@ -222,12 +231,9 @@ class CrewedRing(Ring):
         staleness = float(np.mean(self._stale)) if self._stale else 0.0
         return CrewMoment(len(crew.ready()), crew.size(), staleness)
 
-    def _tell(self, event: Event) -> None:
-        self._say(f"{event.worker} {event.what}; {event.done}")
-
     def _most_due(self) -> int:
         """Updates that may be due before actors have to wait."""
-        learning = self.config.learning
+        learning = self.learner.config
         rows = self.config.run.max_lag * self._fleet.positions
         return int(rows * learning.reuse / learning.batch_size)
 
@@ -247,14 +253,20 @@ class CrewedRing(Ring):
         self._cluster = Cluster(run.cluster) if run.cluster else None
         use_device(self.device)
         net, seed = self._new_net(), run.seed
-        if self.device.type == "cuda":
+        if self.device.type == "cuda" and learning.method == "single":
             self.window = DeviceWindow(self.game, self.config.replay, self.device)
             self.learner = DeviceLearner(
                 self.game, net, config=learning, seed=seed, window=self.window
             )
         else:
             self.window = Window(self.game, self.config.replay)
-            self.learner = Learner(self.game, net, config=learning, seed=seed)
+            self.learner = new_learner(
+                self.game,
+                net,
+                config=replace(self.config, learning=learning),
+                tell=self._tell,
+                cluster=self._cluster,
+            )
         self.evaluator = self._new_evaluator(inference)
 
     def _new_evaluator(self, inference: str) -> Evaluator | CudaEvaluator:

@@ -4,7 +4,7 @@ run.json              format of the folder, the game and the version of its rule
 config.json           the resolved settings, written before the first game
 stats.jsonl           one line an event or iteration, append-only
 checkpoint            all that is needed to go on
-weights/000120.safetensors   the net that plays, by iteration
+weights/000120.safetensors   the net that plays, by iteration; 000000 if it began with one
 replay/000012.shard   compact positions, while the window needs them
 .lock                 held by the process that trains
 """
@@ -12,19 +12,24 @@ replay/000012.shard   compact positions, while the window needs them
 import fcntl
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 from rookery.base import FileDamaged, RunFolderError, write_atomic
 from rookery.games import Game, game
-from rookery.nets import Header, NetGame, Weights, load, pack
+from rookery.nets import Header, NetGame, Weights, load, pack, save
 from rookery.run.config import Config, from_json, to_json
+from rookery.run.origin import FirstWeights, Origin, net_game
 
 FORMAT = 1
 
 
 class RunFolder:
     """An existing run folder."""
+
+    origin: Origin | None
+    """Where its first weights come from; None if it began from nothing."""
 
     def __init__(self, path: Path) -> None:
         """Open the run at `path`, or RunFolderError."""
@@ -42,18 +47,23 @@ class RunFolder:
             )
 
     @classmethod
-    def create(cls, path: Path, config: Config) -> "RunFolder":
-        """A new run folder; what is there already is never touched."""
+    def create(cls, path: Path, config: Config, first: FirstWeights | None = None) -> "RunFolder":
+        """A new run folder, begun with `first`; what is there already is never touched."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise RunFolderError(
                 f"{path} exists already; "
                 f"go on with `rookery resume {path}` or choose another folder"
             )
         rules = game(config.game)
+        if first is not None:
+            first.check(rules, config.net)
         for folder in (path, path / "weights", path / "replay"):
             folder.mkdir(parents=True, exist_ok=True)
         write_atomic(path / "config.json", to_json(config).encode())
         identity = {"format": FORMAT, "game": rules.name, "version": rules.version}
+        if first is not None:
+            save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
+            identity["origin"] = asdict(first.origin)
         write_atomic(path / "run.json", json.dumps(identity).encode())
         return cls(path)
 
@@ -75,25 +85,19 @@ class RunFolder:
 
     def lock(self) -> IO[bytes]:
         """Hold the folder until the returned file is closed; RunFolderError if another does."""
-        file = open(self.path / ".lock", "wb")  # noqa: SIM115
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.close()
-            raise RunFolderError(f"{self.path} is being trained by another process") from error
+        file = hold(self.path)
         for draft in self.path.rglob(".*.draft"):  # left by a process that was killed
             draft.unlink()
         return file
 
     def net_game(self) -> NetGame:
         """What a net of this run must fit."""
-        rules = self.game
-        return NetGame(rules.name, rules.version, rules.planes_shape, rules.num_actions)
+        return net_game(self.game)
 
     def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
         """Write the playing net of `iteration`."""
         payload = self.pack_weights(net, step=step)
-        write_atomic(self.path / "weights" / f"{iteration:06}.safetensors", payload)
+        write_atomic(_weights_path(self.path, iteration), payload)
 
     def pack_weights(self, net: Any, *, step: int) -> bytes:
         """A net of this run after `step` updates, as its file's content."""
@@ -107,7 +111,7 @@ class RunFolder:
             raise RunFolderError(f"{self.path} has no weights yet; let it train a little longer")
         if iteration is None:
             return load(paths[-1], self.net_game())
-        path = self.path / "weights" / f"{iteration:06}.safetensors"
+        path = _weights_path(self.path, iteration)
         if path not in paths:
             known = ", ".join(str(int(path.stem)) for path in paths[-5:])
             raise RunFolderError(
@@ -115,11 +119,18 @@ class RunFolder:
             )
         return load(path, self.net_game())
 
+    def first_weights(self) -> Weights | None:
+        """What the run is to begin with; None if that is nothing, or once it has begun."""
+        if self.origin is None or (self.path / "checkpoint").exists():
+            return None
+        return self.load_weights(0)
+
     def _identity(self) -> dict[str, Any]:
         try:
             identity: dict[str, Any] = json.loads(self._read("run.json"))
             newer = identity["format"] > FORMAT
             assert {"game", "version"} <= identity.keys()
+            self.origin = Origin(**identity["origin"]) if "origin" in identity else None
         except (ValueError, KeyError, TypeError, AssertionError) as error:
             raise FileDamaged(f"{self.path / 'run.json'} is damaged; restore it") from error
         if newer:
@@ -138,3 +149,18 @@ class RunFolder:
             return (self.path / name).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise FileDamaged(f"{self.path / name} is damaged; restore it from a copy") from error
+
+
+def hold(folder: Path) -> IO[bytes]:
+    """Lock any folder that is trained in until the returned file is closed."""
+    file = open(folder / ".lock", "wb")  # noqa: SIM115
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise RunFolderError(f"{folder} is being trained by another process") from error
+    return file
+
+
+def _weights_path(run: Path, iteration: int) -> Path:
+    return run / "weights" / f"{iteration:06}.safetensors"

@@ -1,9 +1,12 @@
 """The ring on the CPU, where it can be stopped and resumed bit for bit."""
 
-from rookery.learning import Learner, LearnReport
+from dataclasses import replace
+
+from rookery.learning import LearnReport
 from rookery.nets import Evaluator
 from rookery.replay import Samples, Window, write_shard
 from rookery.run.checkpoint import Checkpoint, Position
+from rookery.run.learners import new_learner
 from rookery.run.ring import Ring
 from rookery.selfplay import SelfPlay, SelfPlayReport
 
@@ -82,7 +85,9 @@ class HostRing(Ring):
         config, game = self.config, self.game
         net = self._new_net()
         learning, inference = self._as_before(position)
-        self.learner = Learner(game, net, config=learning, seed=config.run.seed)
+        self.learner = new_learner(
+            game, net, config=replace(config, learning=learning), tell=self._tell
+        )
         self.evaluator = Evaluator(
             self.learner.play_net,
             game.planes_shape,

@@ -152,9 +152,10 @@ def one_thread_for_nets() -> Iterator[None]:
 def pack_cases(cases: Sequence[Case]) -> Message:
     """Cases as one message, in which the same weights come once."""
     weights = {
-        fingerprint(each.weights): text_array(each.weights)
+        fingerprint(payload): text_array(payload)
         for case in cases
         for each in case.contestants
+        for payload in each.files()
     }
     return Message("cases", {"cases": [_to_plain(case) for case in cases]}, weights)
 

@@ -11,7 +11,7 @@ from rookery.run.folder import RunFolder
 from rookery.run.host import HostRing
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.ring import Ring
-from rookery.runtime import find_device, find_devices
+from rookery.runtime import find_devices
 
 
 def train(folder: RunFolder, watch: Watcher) -> Moment:
@@ -39,6 +39,7 @@ def check_place(config: Config) -> torch.device:
 
 
 def _ring_for(config: Config) -> type[Ring]:
-    if config.run.has_crew():
+    on_gpu = find_devices(config.run.devices)[0].type == "cuda"
+    if config.run.has_crew() or (on_gpu and config.learning.method != "single"):
         return CrewedRing
-    return HostRing if find_device(config.run.devices).type == "cpu" else DeviceRing
+    return HostRing if not on_gpu else DeviceRing

@@ -26,7 +26,8 @@ from rookery.run.checkpoint import Arrays, Checkpoint, Position, copied
 from rookery.run.folder import RunFolder
 from rookery.run.moment import Moment, Watcher
 from rookery.run.stats import Stats
-from rookery.runtime import Crew, Usage, find_devices
+from rookery.run.team import Team
+from rookery.runtime import Crew, Event, Usage, find_devices
 from rookery.selfplay import DeviceSelfPlay, SelfPlay
 
 STATISTICS_SECONDS = 10.0
@@ -36,7 +37,7 @@ STATISTICS_SECONDS = 10.0
 class Ring(ABC):
     """The parts of a run and where it stands."""
 
-    learner: Learner
+    learner: Learner | Team
     evaluator: Evaluator | CudaEvaluator
     selfplay: SelfPlay | DeviceSelfPlay
     window: Window | DeviceWindow
@@ -70,11 +71,14 @@ class Ring(ABC):
         self.stats.append(
             "resumed" if found else "started",
             self.iteration,
+            origin=folder.origin,
             device=str(self.device),
             inference=self.evaluator.choice,
             precision=self.learner.precision,
             threads=torch.get_num_threads(),
         )
+        if isinstance(self.learner, Team):
+            self._say(self.learner.terms())
 
     def seconds(self) -> float:
         """Time this run has taken so far, earlier stretches included."""
@@ -106,6 +110,8 @@ class Ring(ABC):
         """End all workers, however the run ended."""
         for crew in self.crews:
             crew.close()
+        if isinstance(self.learner, Team):
+            self.learner.close()
 
     def finish(self) -> None:
         """The last words of a run that has reached its end."""
@@ -170,6 +176,10 @@ class Ring(ABC):
         self._notes.append(note)
         self.stats.append("note", self.iteration, seconds=self.seconds(), note=note)
 
+    def _tell(self, event: Event) -> None:
+        """Something happened to a worker."""
+        self._say(f"{event.worker} {event.what}; {event.done}")
+
     def _save(self) -> None:
         """Write checkpoint and weights, then delete the shards no longer needed."""
         self._show("checkpoint")
@@ -191,7 +201,7 @@ class Ring(ABC):
             inference=self.evaluator.method,
             precision=self.learner.precision,
         )
-        owed = self.learner.rows_owed + self._due * self.config.learning.batch_size
+        owed = self.learner.rows_owed + self._due * self.learner.config.batch_size
         learner = {**self.learner.state(), "rows_owed": np.array([owed])}
         return Checkpoint(position, copied(learner), copied(self._play_state()))
 
@@ -213,6 +223,8 @@ class Ring(ABC):
     def _new_net(self) -> nn.Module:
         torch.manual_seed(self.config.run.seed)
         net = build_net(self.config.net, self.game.planes_shape, self.game.num_actions)
+        if first := self.folder.first_weights():
+            net.load_state_dict(dict(first.state))
         return net.to(self.device)
 
     def _as_before(self, position: Position | None) -> tuple[LearningConfig, str]:

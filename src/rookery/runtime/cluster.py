@@ -54,6 +54,11 @@ class Cluster:
         self._workers: list[ClusterWorker] = []
         self._stored: tuple[Message, Any] | None = None
 
+    def host(self) -> str:
+        """The address at which the others reach this machine."""
+        address: str = self._ray.util.get_node_ip_address()
+        return address
+
     def capacity(self) -> Capacity:
         """What there is now; machines come and go."""
         found = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]

@@ -15,6 +15,10 @@ from rookery.base import RookeryError
 from rookery.runtime.link import Message
 
 
+BEFORE_WORK = ("ready", "joined")
+"""What a worker says that has done nothing yet: it may still turn out to be of no use."""
+
+
 class CrewLost(RookeryError):
     """No worker is left, and none may be started any more."""
 
@@ -213,7 +217,7 @@ class Crew:
                 place.reason = message.header["reason"]
             else:
                 place.is_ready = True
-                place.failures = 0 if message.kind != "ready" else place.failures
+                place.failures = place.failures if message.kind in BEFORE_WORK else 0
                 messages.append(message)
         return messages
 

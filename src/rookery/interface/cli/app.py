@@ -17,12 +17,16 @@ from rookery.interface.cli.play import play
 from rookery.interface.cli.recipes import recipes
 from rookery.interface.cli.resume import resume
 from rookery.interface.cli.train import train
+from rookery.interface.cli.tune import tune
+from rookery.interface.cli.watch import watch
 
 CUT_SHORT = 1
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("train")(train)
 app.command("resume")(resume)
+app.command("tune")(tune)
+app.command("watch")(watch)
 app.command("play")(play)
 app.command("eval")(evaluate)
 app.command("match")(match)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rookery.games import Game
 
 PLAYERS = (
-    "random, minimax:4, solver, RUN, RUN:SIMULATIONS, RUN@ITERATION:SIMULATIONS, connect4:400."
+    "random, minimax:4, solver, RUN, RUN:SIMULATIONS, RUN@ITERATION:SIMULATIONS, connect4:400, "
+    "RUN+RUN (the average of nets)."
 )
 
 

@@ -20,7 +20,9 @@ class First(StrEnum):
 
 
 def play(
-    against: Annotated[str, typer.Argument(metavar="RUN|GAME", help="A run folder, or a game.")],
+    against: Annotated[
+        str, typer.Argument(metavar="RUN|GAME", help="A run folder, a game, or RUN+RUN.")
+    ],
     simulations: Annotated[
         int, typer.Option(min=0, help="Simulations a move of the run; 0 is the bare net.")
     ] = 100,

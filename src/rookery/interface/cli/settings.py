@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +23,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
 ]
+Recipe = Annotated[
+    str | None, typer.Option("--recipe", help="Settings to start from; see rookery recipes.")
+]
 Actors = Annotated[
     str | None,
     typer.Option(
@@ -37,7 +42,7 @@ ClusterAddress = Annotated[
         "or local (one for this command alone).",
     ),
 ]
-NET = "A run folder, or a game that a net comes with."
+NET = "A run folder, a game that a net comes with, or several as RUN+RUN, averaged."
 Devices = Annotated[
     str,
     typer.Option("--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."),
@@ -72,6 +77,18 @@ def placed(devices: str, actors: str | None, cluster: str | None) -> list[str]:
     """The settings that say where a run runs, as far as options were given."""
     given = {"devices": devices, "actors": actors, "cluster": cluster}
     return [f"run.{name}={value}" for name, value in given.items() if value]
+
+
+def start_from(game: str, recipe: str | None, devices: str) -> "Config":
+    """The settings that a new run of `game`, a name or a rules file, starts from."""
+    from rookery.interface.players import find_game, is_game
+    from rookery.run import recipe_for
+    from rookery.runtime import find_devices
+
+    device = find_devices(devices)[0]
+    name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
+    find_game(name)
+    return replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
 
 
 def changed(config: "Config", minutes: float | None, settings: Iterable[str] | None) -> "Config":

@@ -11,9 +11,11 @@ from rookery.interface.cli.settings import (
     ClusterAddress,
     Devices,
     Minutes,
+    Recipe,
     Settings,
     changed,
     placed,
+    start_from,
 )
 
 
@@ -23,8 +25,15 @@ def train(
         Path | None,
         typer.Option("--run", help="The new run folder; runs/GAME-1 or the next free number."),
     ] = None,
-    recipe: Annotated[
-        str | None, typer.Option("--recipe", help="Settings to start from; see rookery recipes.")
+    recipe: Recipe = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            "--init",
+            metavar="RUN|FILE|GAME",
+            help="Begin with the weights of a run, of a .safetensors file, or of the net that "
+            "comes with a game, and with a net of that shape.",
+        ),
     ] = None,
     minutes: Minutes = None,
     settings: Settings = None,
@@ -32,24 +41,24 @@ def train(
     actors: Actors = None,
     cluster: ClusterAddress = None,
 ) -> None:
-    """Train a game from nothing into a new run folder."""
-    from rookery.interface.players import find_game, is_game
+    """Train a game into a new run folder, from nothing or from another net."""
+    from rookery.interface.players import find_game, read_first_weights
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import screen
-    from rookery.run import RunFolder, check_place, recipe_for
-    from rookery.runtime import find_devices
+    from rookery.run import RunFolder, check_place
 
-    device = find_devices(devices)[0]
-    name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
-    rules = find_game(name)
-    start = replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
+    start = start_from(game, recipe, devices)
+    rules = find_game(start.game)
+    first = read_first_weights(init) if init else None
+    if first is not None:
+        start = replace(start, net=first.weights.header.config)
     where = placed(devices, actors, cluster)
     config = changed(start, minutes, [*where, *(settings or ())])
     device = check_place(config)
-    folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config)
-    console = screen()
+    folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
+    console, begun = screen(), f", begun with {first.source}" if first else ""
     console.print(
-        f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}",
+        f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}{begun}",
         soft_wrap=True,
     )
     train_visibly(folder, console)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rookery.base import ConfigError
 from rookery.games import Game
-from rookery.nets import NetGame, Weights, load
+from rookery.nets import Weights, load
+from rookery.run.origin import net_game
 from rookery.run.recipes import GPU_DEFAULTS, RECIPES
 from rookery.search import SearchConfig
 
@@ -23,8 +24,7 @@ def load_shipped(game: Game) -> Weights:
     """The net that comes with `game`."""
     if game.name not in shipped_names():
         raise ConfigError(f"no net comes with {game.name}; train one: rookery train {game.name}")
-    fits = NetGame(game.name, game.version, game.planes_shape, game.num_actions)
-    return load(FOLDER / f"{game.name}.safetensors", fits)
+    return load(FOLDER / f"{game.name}.safetensors", net_game(game))
 
 
 def shipped_search(game: Game) -> SearchConfig:

@@ -1,0 +1,161 @@
+"""A group: the ranks that learn together for as long as none of them is lost.
+
+Every word to the others goes through here, so that time spent waiting and bytes sent are counted,
+and whatever goes wrong on the way ends in the same error: the group is broken. A group is never
+mended; its members form a new one.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import numpy as np
+import torch
+from torch import Tensor, distributed
+from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
+
+from rookery.base import RookeryError
+
+ROOT = 0
+"""The rank that gathers, serves and reports."""
+
+
+class GroupBroken(RookeryError):
+    """A member is gone, or too slow to answer."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to meet, and as whom."""
+
+    host: str
+    port: int
+    generation: int
+    """Groups that meet at the same place have different ones."""
+    rank: int
+    size: int
+    backend: str = "gloo"
+    patience: float = 10.0
+    """Seconds that a member may keep the others waiting."""
+
+
+@dataclass
+class Traffic:
+    """What a rank had to do with the others."""
+
+    blocked: float = 0.0
+    """Seconds in which it could only wait."""
+    sent: int = 0
+    """Bytes it handed over."""
+
+
+class Group:
+    """This process as a member; made by all members at once."""
+
+    def __init__(self, place: Place) -> None:
+        self.rank, self.size = place.rank, place.size
+        self._is_gloo = place.backend == "gloo"
+        self.traffic = Traffic()
+        if self.size == 1:
+            return
+        limit = timedelta(seconds=place.patience)
+        with self.speaking():
+            store = TCPStore(place.host, place.port, is_master=False, timeout=limit)
+            distributed.init_process_group(
+                place.backend,
+                store=PrefixStore(f"group {place.generation}", store),
+                rank=self.rank,
+                world_size=self.size,
+                timeout=limit,
+            )
+
+    def close(self) -> None:
+        """Leave; whoever still waits for this rank hears that it is gone."""
+        if self.size > 1 and distributed.is_initialized():
+            distributed.destroy_process_group()
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Count the time inside as spent waiting; what goes wrong there breaks the group."""
+        begin = time.perf_counter()
+        try:
+            yield
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            raise GroupBroken(str(error).splitlines()[0]) from error
+        finally:
+            self.traffic.blocked += time.perf_counter() - begin
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """The sum over all ranks, in place."""
+        if self.size > 1:
+            with self.speaking():
+                distributed.all_reduce(tensor)
+            self.count(tensor)
+        return tensor
+
+    def spread(self, tensor: Tensor, source: int = ROOT) -> Tensor:
+        """The tensor of rank `source`, in place."""
+        if self.size > 1:
+            with self.speaking():
+                distributed.broadcast(tensor, source)
+            self.count(tensor)
+        return tensor
+
+    def gather(self, tensor: Tensor) -> list[Tensor]:
+        """The tensors of all ranks, by rank, at the root; elsewhere none."""
+        sent = self._fit(tensor)
+        found = [torch.empty_like(sent) for _ in range(self.size)] if self.rank == ROOT else []
+        with self.speaking():
+            distributed.gather(sent, found or None, dst=ROOT)
+        self.count(sent)
+        return [other.to(tensor.device) for other in found]
+
+    def collect(self, tensor: Tensor) -> list[Tensor]:
+        """The tensors of all ranks, by rank, everywhere."""
+        if self.size == 1:
+            return [tensor]
+        sent = self._fit(tensor)
+        found = [torch.empty_like(sent) for _ in range(self.size)]
+        with self.speaking():
+            distributed.all_gather(found, sent)
+        self.count(sent)
+        return [other.to(tensor.device) for other in found]
+
+    def spread_bytes(self, payload: bytes, source: int) -> bytes:
+        """The bytes that rank `source` has."""
+        length = self.spread(self._fit(torch.tensor([len(payload)])), source)
+        held = np.frombuffer(payload or bytes(int(length)), np.uint8).copy()
+        return self.spread(self._fit(torch.from_numpy(held)), source).cpu().numpy().tobytes()
+
+    def _fit(self, tensor: Tensor) -> Tensor:
+        """The tensor where the backend can fetch it: gloo gathers from the host, NCCL never."""
+        return tensor.cpu() if self._is_gloo else tensor.cuda()
+
+    def count(self, tensor: Tensor) -> None:
+        """Enter a tensor that was handed over."""
+        self.traffic.sent += tensor.nbytes
+
+
+@dataclass
+class Flat:
+    """Several tensors as one vector, so that they travel together."""
+
+    tensors: Sequence[Tensor]
+    sizes: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sizes = [tensor.numel() for tensor in self.tensors]
+
+    def read(self) -> Tensor:
+        """All their numbers, copied, in float32."""
+        return torch.cat([tensor.detach().reshape(-1).float() for tensor in self.tensors])
+
+    @torch.no_grad()
+    def write(self, vector: Tensor) -> None:
+        """Set them all."""
+        for tensor, part in zip(self.tensors, torch.split(vector, self.sizes), strict=True):
+            tensor.copy_(part.view(tensor.shape))

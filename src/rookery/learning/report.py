@@ -1,0 +1,120 @@
+"""What learning reports: losses as numbers, and who did how much."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rookery.base import RookeryError
+from rookery.learning.loss import Losses
+
+
+class LearningDiverged(RookeryError):
+    """A loss or gradient that is no longer a number."""
+
+
+@dataclass(frozen=True)
+class LossNumbers:
+    """Means over rows; the fields of `Losses` as numbers, and the gradient's norm."""
+
+    total: float
+    policy: float
+    value: float
+    policy_kl: float
+    policy_accuracy: float
+    value_accuracy: float
+    gradient_norm: float
+    """Before it was clipped."""
+
+
+@dataclass(frozen=True)
+class RankFigures:
+    """What one of several ranks did."""
+
+    name: str
+    device: str
+    updates: int
+    rows: int
+    rows_per_second: float
+    """By its own work, the waiting for others left out."""
+    communication: float
+    """Share of its time that it spent on exchanging with others, waiting for them included."""
+    waited: float
+    """Share of its time that it had nothing to do, as nothing was asked of it."""
+    sent_mb: float
+    memory_mb: int = 0
+
+
+@dataclass(frozen=True)
+class LearnReport:
+    """What one call of `Learner.learn` did."""
+
+    updates: int
+    rows: int
+    losses: LossNumbers
+    """Means over the updates."""
+    learning_rate: float
+    """Of the last update."""
+    rows_per_second: float
+    ranks: tuple[RankFigures, ...] = ()
+    """How each of those did who learned together."""
+
+
+def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
+    """What at least one call of `learn` did, all of them together."""
+    updates = sum(report.updates for report in reports)
+    rows = sum(report.rows for report in reports)
+    means = {
+        field.name: sum(r.updates * getattr(r.losses, field.name) for r in reports) / updates
+        for field in fields(LossNumbers)
+    }
+    return LearnReport(
+        updates=updates,
+        rows=rows,
+        losses=LossNumbers(**means),
+        learning_rate=reports[-1].learning_rate,
+        rows_per_second=rows / sum(r.rows / r.rows_per_second for r in reports),
+        ranks=merge_ranks([figures for report in reports for figures in report.ranks]),
+    )
+
+
+def merge_ranks(figures: Sequence[RankFigures]) -> tuple[RankFigures, ...]:
+    """The figures of each rank as one, by name."""
+    names = sorted({each.name for each in figures})
+    return tuple(_merged([each for each in figures if each.name == name]) for name in names)
+
+
+def _merged(figures: Sequence[RankFigures]) -> RankFigures:
+    """What one rank did at several times; shares of time count alike."""
+    rows = sum(each.rows for each in figures)
+    seconds = sum(each.rows / each.rows_per_second for each in figures if each.rows)
+    return replace(
+        figures[-1],
+        updates=sum(each.updates for each in figures),
+        rows=rows,
+        rows_per_second=rows / seconds if seconds else 0.0,
+        communication=sum(each.communication for each in figures) / len(figures),
+        waited=sum(each.waited for each in figures) / len(figures),
+        sent_mb=sum(each.sent_mb for each in figures),
+    )
+
+
+def as_row(losses: Losses, norm: Tensor) -> Tensor:
+    """The fields of `LossNumbers` as a tensor that need not have been computed yet."""
+    return torch.stack([*(getattr(losses, field.name) for field in fields(losses)), norm])
+
+
+def loss_numbers(steps: Tensor, first: int) -> LossNumbers:
+    """Means over steps [n, fields], the first of them update number `first`."""
+    table = steps.double().cpu().numpy()
+    broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if len(broken):
+        names = [field.name for field in fields(LossNumbers)]
+        values = dict(zip(names, table[broken[0]].tolist(), strict=True))
+        raise LearningDiverged(
+            f"update {first + broken[0]} gave {values}, expected finite numbers; "
+            "resume from the last checkpoint with a lower learning.learning_rate"
+        )
+    return LossNumbers(*table.mean(axis=0).tolist())

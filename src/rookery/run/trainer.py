@@ -1,0 +1,114 @@
+"""What a trainer does: one rank of the learners, in a process of its own.
+
+It holds the same window as the others, joins whatever group it is told to, learns up to the update
+it is asked for, and says where it stands when the group breaks. It decides nothing.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rookery import __version__
+from rookery.base import RookeryError
+from rookery.games import game
+from rookery.learning import GroupBroken, LearningDiverged, Place, RankLearner, Stretch
+from rookery.nets import build_net
+from rookery.replay import Window, from_columns
+from rookery.run.config import from_json
+from rookery.runtime import Link, Message, find_device, use_device
+
+WAIT_SECONDS = 1.0
+NOWHERE = -1
+"""The generation of a trainer that is in no group."""
+
+
+def trainer(link: Link, job: Mapping[str, Any]) -> None:
+    """Learn with others until the line breaks."""
+    rank = Trainer(job)
+    link.send(Message("ready", {"rookery": __version__}))
+    while True:
+        idle = time.perf_counter()
+        message = link.receive(WAIT_SECONDS)
+        rank.idle += time.perf_counter() - idle
+        if message is not None and (answer := rank.answer(message)):
+            link.send(answer)
+
+
+class Trainer:
+    """A rank, its window, and the group it is in."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        config, device = from_json(job["config"]), find_device(job["device"])
+        use_device(device)
+        self.game, self.config, self.device = game(config.game), config, job["device"]
+        net = build_net(config.net, self.game.planes_shape, self.game.num_actions).to(device)
+        seed = config.run.seed
+        self.learner = RankLearner(self.game, net, config=config.learning, seed=seed)
+        self.window = Window(self.game, config.replay)
+        self.generation, self.rank = NOWHERE, 0
+        self.idle = 0.0
+        """Seconds without anything to do since the last answer."""
+
+    def answer(self, message: Message) -> Message | None:
+        """Do what is asked; a broken group or lost numbers are answers too."""
+        try:
+            return self._do(message)
+        except GroupBroken as error:
+            self.learner.leave()
+            broken, self.generation = self.generation, NOWHERE
+            said = {"generation": broken, "updates": self.learner.updates, "reason": str(error)}
+            return Message("broken", said)
+        except LearningDiverged as error:
+            return Message("diverged", {"reason": str(error)})
+
+    def _do(self, message: Message) -> Message | None:
+        header = message.header
+        if message.kind == "rows":
+            self._take_rows(message)
+        elif message.kind == "state":
+            self.learner.restore(message.arrays)
+        elif message.kind == "group":
+            self.generation, self.rank = header["place"]["generation"], header["place"]["rank"]
+            self.learner.join(Place(**header["place"]), header["source"])
+            return Message("joined", {"generation": self.generation})
+        elif message.kind == "learn" and header["generation"] == self.generation:
+            return self._learn(header)
+        elif message.kind == "tell":
+            return Message("state", {}, self.learner.state())
+        return None
+
+    def _take_rows(self, message: Message) -> None:
+        """Add rows that are new, or begin with all that there are."""
+        header, samples = message.header, from_columns(message.arrays, game=self.game)
+        if header["is_whole"]:
+            self.window = Window(self.game, self.config.replay)
+            self.window.refill([(0, samples)], header["rows_made"])
+        else:
+            self.window.add(samples)
+        if (len(self.window), self.window.rows_made) != (header["rows"], header["rows_made"]):
+            raise RookeryError(
+                f"the window has {len(self.window)} of {self.window.rows_made} rows, "
+                f"expected {header['rows']} of {header['rows_made']}"
+            )
+
+    def _learn(self, header: Mapping[str, Any]) -> Message:
+        stretch = self.learner.learn_until(self.window, header["goal"], progress=header["progress"])
+        said = {
+            "generation": self.generation,
+            "updates": self.learner.updates,
+            **self._figures(stretch),
+        }
+        weights = self.learner.play_arrays() if self.rank == 0 else {}
+        return Message("learned", said, weights)
+
+    def _figures(self, stretch: Stretch) -> dict[str, Any]:
+        idle, self.idle = self.idle, 0.0
+        return {
+            "device": self.device,
+            "report": asdict(stretch.report) if stretch.report else None,
+            "seconds": stretch.seconds,
+            "blocked": stretch.traffic.blocked,
+            "sent": stretch.traffic.sent,
+            "idle": idle,
+        }

@@ -1,0 +1,102 @@
+"""`rookery tune`: trials on the screen, the best ones in a table, and the same command goes on."""
+
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.arena.ruler import MatchRuler
+from rookery.interface import tuning
+from rookery.run import Moment, RunFolder
+
+SPACE = ("--space", "learning.learning_rate=1e-4..1e-2:log", "--space", "search.considered=2..9")
+
+
+@pytest.fixture(autouse=True)
+def quick_strength(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strength is measured in a few games."""
+    monkeypatch.setattr("rookery.run.ring.ruler_for", lambda rules: MatchRuler(rules, games=2))
+
+
+@pytest.fixture
+def order(tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A study of tiny runs in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return ["tune", "tictactoe", *SPACE, *tiny]
+
+
+def test_trials_end_in_a_table_and_a_command_that_repeats_the_best(rookery, order) -> None:
+    answer = rookery(*order, "--trials", 2)
+    assert answer.code == 0 and not answer.err
+    assert "Trial 1 of 2: runs/tictactoe-study/trial-0000" in answer.out
+    assert "Finished: 2 of 2 trials in runs/tictactoe-study" in answer.out
+    assert re.search(r"^learning\.learning_rate +\S+ +\S+$", answer.out, re.MULTILINE)
+    command = re.search(r"rookery (train .*)", answer.out)
+    assert command is not None
+    best = re.findall(r"^ +(trial-\d+)", answer.out, re.MULTILINE)[0]
+    assert rookery(*shlex.split(command[1]), "--run", "again").code == 0
+    found = [RunFolder(path) for path in (Path("again"), Path("runs/tictactoe-study") / best)]
+    assert found[0].config == found[1].config
+    assert found[0].load_weights().fingerprint == found[1].load_weights().fingerprint
+
+
+def test_the_same_command_goes_on_up_to_its_trials(rookery, order) -> None:
+    assert "1 of 1 trials" in rookery(*order, "--trials", 1).out
+    again = rookery(*order, "--trials", 2)
+    assert again.code == 0 and "Trial 2 of 2" in again.out and "Trial 1 of 2" not in again.out
+    done = rookery(*order, "--trials", 2)
+    assert done.code == 0 and "Trial" not in done.out and "Finished: 2 of 2" in done.out
+
+
+def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
+    rookery, order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def interrupted(folder: RunFolder, console: Any) -> Iterator[Any]:
+        def show(moment: Moment) -> None:
+            if moment.iteration == 1:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        yield show
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tuning, "progress_for", interrupted)
+        answer = rookery(*order, "--trials", 1)
+    assert answer.code == 0 and "cut off" in answer.out
+    assert "Stopped: 0 of 1 trials" in answer.out and "The same command goes on." in answer.out
+    again = rookery(*order, "--trials", 1)
+    assert "Trial 1 of 1: runs/tictactoe-study/trial-0000" in again.out
+    assert "Finished: 1 of 1 trials" in again.out
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--space", "lerning.reuse=1..2"], "did you mean learning.reuse?"),
+        (["--set", "search.considered=4"], "search.considered is searched and set"),
+        (["--set", "run.strength_every=0"], "trials are compared by strength"),
+        (["--set", "run.iterations=0"], "say how long it takes, as in --minutes 5"),
+        (["--trials", "0"], "--trials"),
+        (["--recipe", "tictactoe-dmo"], "did you mean tictactoe-demo?"),
+    ],
+)
+def test_a_study_that_cannot_be_starts_nothing(
+    mistake, order, tmp_path: Path, options: list[str], found: str
+) -> None:
+    assert found in mistake(*order, *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_optuna_one_line_says_what_to_install(
+    mistake, order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert "tuning needs Optuna (pip install 'rookery[tune]')" in mistake(*order)
+    assert not Path("runs").exists()

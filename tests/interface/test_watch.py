@@ -1,0 +1,366 @@
+"""`rookery watch`: a run seen from outside, as it goes and at its end."""
+
+import io
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rookery.base import RunFolderError
+from rookery.interface.watch import live, watch_run
+from rookery.interface.watch.curve import Curve, shrink
+from rookery.interface.watch.figures import ago
+from rookery.interface.watch.panel import RunPanel, Section, share_out
+from rookery.interface.watch.standing import Standing, Watched
+from rookery.run import RECIPES, RunFolder, Stats
+
+DEADLINE_SECONDS = 240
+RANK = {
+    "device": "cpu",
+    "updates": 12,
+    "rows": 3_072,
+    "rows_per_second": 5_000.0,
+    "communication": 0.12,
+    "waited": 0.03,
+    "sent_mb": 41.0,
+    "memory_mb": 512,
+}
+
+
+def iteration(number: int, *, actors: int = 0, ranks: int = 0, **more: Any) -> dict[str, Any]:
+    """The parts of an iteration's line."""
+    loss = 1.0 + math.exp(-number / 10)
+    line: dict[str, Any] = {
+        "seconds": 6.0 * number,
+        "progress": number / 100,
+        "selfplay": {
+            "games": 50,
+            "positions": 400,
+            "simulations": 12_800,
+            "evaluations": 12_000,
+            "seconds": 2.0,
+            "mean_length": 7.5,
+            "first_wins": 0.6,
+            "draws": 0.1,
+            "duplicate_games": 0.02,
+        },
+        "learning": {
+            "updates": 12,
+            "rows": 6_144,
+            "losses": {
+                "total": loss,
+                "policy": loss - 0.25,
+                "value": 0.25,
+                "policy_kl": 0.123,
+                "policy_accuracy": 0.61,
+                "value_accuracy": 0.72,
+                "gradient_norm": 1.5,
+            },
+            "learning_rate": 0.00098,
+            "rows_per_second": 8_000.0,
+        },
+        "window": {
+            "rows": 20_000,
+            "rows_made": 90_000,
+            "mean_age": 4.5,
+            "duplicate_share": 0.25,
+            "policy_entropy": 1.234,
+        },
+    }
+    if ranks:
+        line["learning"]["ranks"] = [{"name": f"trainer {n}", **RANK} for n in range(ranks)]
+    if actors:
+        worker = {"memory_mb": 400, "failures": 0, "positions_per_second": 100.0}
+        workers = [{"name": f"actor {n}", **worker} for n in range(actors)]
+        workers[-1]["failures"] = 3
+        waits = {"staleness": 0.4, "learner_waited": 0.12, "games_waited": 0.0}
+        line["crew"] = {**waits, "workers": workers}
+    return {**line, **more}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A run of a hundred iterations, of which none was made."""
+    config = RECIPES["tictactoe-demo"]()
+    timing = replace(config.run, minutes=0.0, iterations=100)
+    return RunFolder.create(tmp_path / "run", replace(config, run=timing))
+
+
+def tell(folder: RunFolder, count: int = 50, **parts: Any) -> Stats:
+    """Write the lines of a run as they would be after so many iterations."""
+    stats = Stats(folder.path)
+    stats.append("started", 0, device="cpu", inference={}, precision="float32", threads=2)
+    for number in range(1, count + 1):
+        stats.append("iteration", number, **iteration(number, **parts))
+        if number % 10 == 0:
+            strength = {"errors": 50 / number, "label": "moves that lose game value", "rows": []}
+            when = 6.0 * number
+            stats.append("strength", number, seconds=when, simulations=50, strength=strength)
+    return stats
+
+
+def drawn(standing: Standing, *, width: int = 80, height: int | None = None) -> str:
+    """The panel as text."""
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(RunPanel(standing, height=height))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def look(folder: RunFolder) -> Standing:
+    """Where the run stands."""
+    return Watched(folder.path).look()
+
+
+def test_every_figure_is_shown(folder: RunFolder) -> None:
+    tell(folder, device={"busy": 0.874, "memory_mb": 3_210})
+    seen = drawn(look(folder))
+    for figure in (
+        "tictactoe in",
+        "stopped",
+        "50%",
+        "iteration 50",
+        "5:00 of training",
+        "last line 0 s ago",
+        "tictactoe-demo  on cpu",
+        "single, float32",
+        "200 positions/s",
+        "6,400 simulations/s",
+        "2,500 games",
+        "7.5 plies",
+        "10.0 % draws",
+        "2.0 % duplicates",
+        "20,000 rows",
+        "mean age 4.5",
+        "25.0 % duplicates",
+        "entropy 1.23",
+        "8,000 rows/s",
+        "600 updates",
+        "rate 0.00098",
+        "KL 0.123",
+        "policy 61.0 % right",
+        "value 72.0 % right",
+        "1.007  policy 0.757  value 0.250",
+        "1.0 %  iteration 50  at 5:00",
+        "moves that lose game value  50 simulations  before 1.7 %, 1.2 %",
+        "87.4 % busy  3,210 MB in use",
+        "resume",
+    ):
+        assert figure in seen, (figure, seen)
+    assert "trainer" not in seen and "actor" not in seen
+
+
+def test_trainers_and_actors_are_shown_one_by_one_and_in_all(folder: RunFolder) -> None:
+    stats = tell(folder, actors=2, ranks=3)
+    stats.append("note", 50, seconds=301.0, note="actor 1 died; started again in 0.5 s")
+    seen = drawn(look(folder)).splitlines()
+
+    def row(begin: str) -> str:
+        found = next(line for line in seen if line.startswith(f"\u2502 {begin} "))
+        return " ".join(found.split()[1:-1])
+
+    assert row("trainer 2") == "trainer 2 cpu 12 3,072 5,000 12.0 % 3.0 % 41 512"
+    assert row("all 3") == "all 3 12 9,216 15,000 12.0 % 3.0 % 123 1,536"
+    assert row("actor 1") == "actor 1 100 400 3"
+    assert row("all 2") == "all 2 200 800 3"
+    text = "\n".join(seen)
+    assert "200 positions/s" in text, "by the actors' figures"
+    assert "3 trainers, 12.0 % communication, 53.3 % efficiency" in text
+    assert "0.4 iterations stale  learner waited 12.0 %  games waited 0.0 %" in text
+    assert "5:01  actor 1 died; started again in 0.5 s" in text
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("crew", [0, 2, 40])
+def test_the_panel_fits_the_terminal(folder: RunFolder, width: int, crew: int) -> None:
+    stats = tell(folder, actors=crew, ranks=crew, device={"busy": 0.9, "memory_mb": 1})
+    for number in range(20):
+        stats.append("note", 50, seconds=300.0 + number, note=f"note {number}, {'long ' * 30}")
+    lines = drawn(look(folder), width=width, height=24).splitlines()
+    assert len(lines) <= 24 and all(len(line) == width for line in lines)
+    text = "\n".join(lines)
+    assert "note 19" in text and "to go on" in text
+    assert not crew or (f"all {crew} " in text and f"actor {crew - 1} " in text), "the failing one"
+
+
+def test_a_new_run_has_nothing_to_show_yet(folder: RunFolder) -> None:
+    assert "not started" in drawn(look(folder))
+    with folder.lock():
+        assert "running" in drawn(look(folder))
+
+
+def test_time_goes_on_while_a_run_is_held(folder: RunFolder, monkeypatch) -> None:
+    tell(folder)
+    watched, now = Watched(folder.path), time.time()
+    with folder.lock():
+        monkeypatch.setattr(time, "time", lambda: now + 90)
+        standing = watched.look()
+    assert standing.state == "running" and 388 < standing.seconds < 392
+    assert "last line 90 s ago" in drawn(standing) and "left" in drawn(standing)
+
+
+def test_what_a_resumed_run_makes_again_is_counted_once(folder: RunFolder) -> None:
+    stats = tell(folder)
+    watched = Watched(folder.path)
+    assert watched.look().story.games == 2_500
+    stats.forget_after(45)
+    stats.append("resumed", 45, device="cpu", inference={}, precision="float32", threads=2)
+    standing = watched.look()
+    assert standing.story.games == 45 * 50 and len(standing.story.measured) == 4
+    assert "resumed on cpu at iteration 45" in drawn(standing)
+
+
+def test_changed_settings_are_noticed(folder: RunFolder) -> None:
+    tell(folder)
+    watched = Watched(folder.path)
+    assert watched.look().progress == 0.5
+    folder.adapt(replace(folder.config, run=replace(folder.config.run, iterations=200)))
+    assert watched.look().progress == 0.25
+
+
+def test_a_run_without_an_end_says_so(folder: RunFolder) -> None:
+    tell(folder)
+    folder.adapt(replace(folder.config, run=replace(folder.config.run, iterations=0)))
+    assert "until it is stopped" in drawn(look(folder))
+
+
+def test_a_finished_run_is_shown_once(rookery, finished_run: Path) -> None:
+    answer = rookery("watch", finished_run)
+    assert answer.code == 0 and answer.err == "" and "\x1b" not in answer.out
+    for figure in ("finished", "100%", "iteration 2", "strength", "2 simulations"):
+        assert figure in answer.out, figure
+    assert rookery("watch", finished_run, "--once").out.count("finished") == 1
+
+
+def test_a_wrong_folder_is_a_mistake(mistake, own_run: Path, tmp_path: Path) -> None:
+    assert "is not a run folder" in mistake("watch", tmp_path / "nothing")
+    assert "(run.json is missing)" in mistake("watch", tmp_path)
+    (own_run / "config.json").unlink()
+    assert "(config.json is missing)" in mistake("watch", own_run, "--once")
+
+
+def terminal() -> Console:
+    """A console that takes itself for a terminal."""
+    return Console(file=io.StringIO(), force_terminal=True, width=80, height=24, highlight=False)
+
+
+def watch_live(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, sleeps: list[Callable[[], object]]
+) -> str:
+    """What a terminal gets while something happens between the looks."""
+    left = iter(sleeps)
+    monkeypatch.setattr(live.time, "sleep", lambda seconds: next(left)())
+    console = terminal()
+    watch_run(folder.path, console, once=False)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_live_panel_follows_the_run_to_its_end(folder: RunFolder, monkeypatch) -> None:
+    stats = tell(folder)
+    screen = watch_live(
+        folder,
+        monkeypatch,
+        [
+            lambda: stats.append("iteration", 51, **iteration(51)),
+            lambda: stats.append("finished", 51, seconds=306.0, device=None),
+        ],
+    )
+    assert "iteration 50" in screen and "iteration 51" in screen
+    last = screen[screen.rindex("tictactoe in") :]
+    assert "finished" in last and "iteration 51" in last, "what was seen last stays"
+
+
+def test_ctrl_c_ends_watching_quietly(folder: RunFolder, monkeypatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    tell(folder)
+    screen = watch_live(folder, monkeypatch, [interrupt])
+    assert "iteration 50" in screen and "\x1b[?1049l" in screen, "the screen is given back"
+
+
+def test_a_folder_that_vanishes_is_a_mistake(folder: RunFolder) -> None:
+    watched = Watched(folder.path)
+    (folder.path / "config.json").unlink()
+    with pytest.raises(RunFolderError, match="missing"):
+        watched.look()
+
+
+def test_a_run_in_another_process_is_watched(tiny, environment, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    endless = [*tiny, "--set", "run.iterations=0", "--set", "run.minutes=60"]
+    command = [sys.executable, "-m", "rookery", "train", "tictactoe", "--run", str(path), *endless]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        watched = wait_for(path, process)
+        first = watched.look()
+        begin, seen = first.story.iteration, drawn(first)
+        assert begin >= 2 and first.state == "running"
+        assert "running" in seen and "positions/s" in seen
+        end = time.monotonic() + DEADLINE_SECONDS
+        while watched.look().story.iteration <= begin + 2:
+            assert time.monotonic() < end, "no further iteration in time"
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and err == "" and "Stopped" in out
+    last = watched.look()
+    kept = [line for line in Stats(path).lines() if line["kind"] == "iteration"]
+    assert last.state == "stopped" and last.story.iteration == len(kept)
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> Watched:
+    """The run that a process has just begun, with an iteration or two."""
+    end = time.monotonic() + DEADLINE_SECONDS
+    while not (path / "run.json").exists() or look_at(path) < 2:
+        assert process.poll() is None and time.monotonic() < end, "no iteration in time"
+        time.sleep(0.1)
+    return Watched(path)
+
+
+def look_at(path: Path) -> int:
+    """How many iterations are written down."""
+    return sum(line["kind"] == "iteration" for line in Stats(path).lines())
+
+
+def test_curves_keep_their_shape_in_any_width() -> None:
+    assert shrink([1.0, 2.0, 3.0], 5) == [1.0, 2.0, 3.0]
+    assert shrink([1.0, 3.0, 5.0, 7.0], 2) == [2.0, 6.0]
+
+    def text(numbers: list[float], encoding: str) -> str:
+        raw = io.BytesIO()
+        file = io.TextIOWrapper(raw, encoding=encoding)
+        Console(file=file, width=8).print(Curve(numbers))
+        file.flush()
+        return raw.getvalue().decode(encoding).strip()
+
+    assert text([float(n) for n in range(80)], "utf-8") == "".join(map(chr, range(0x2581, 0x2589)))
+    assert text([0.0, 7.0], "ascii") == "_#"
+    assert text([3.0, 3.0], "utf-8") == "\u2581\u2581" and text([], "utf-8") == ""
+
+
+def test_lines_are_shared_out_fairly() -> None:
+    def shared(room: int, *sizes: tuple[int, int]) -> list[int]:
+        return share_out(room, [Section(least, most, str) for least, most in sizes])
+
+    assert shared(100, (3, 5), (3, 4), (1, 6)) == [5, 4, 6]
+    assert shared(9, (3, 5), (3, 9), (1, 6)) == [4, 4, 1]
+    assert shared(4, (3, 5), (3, 4), (1, 6)) == [0, 3, 1]
+    assert shared(-3, (3, 5)) == [0]
+
+
+def test_how_long_ago_is_told_in_round_numbers() -> None:
+    times = [ago(seconds) for seconds in (0.4, 119, 150, 9_000, 200_000)]
+    assert times == ["0 s ago", "119 s ago", "2 min ago", "2 h ago", "2 d ago"]

@@ -1,0 +1,175 @@
+"""A net over several ranks, each a process of its own: it learns what the whole net learns."""
+
+import json
+import multiprocessing
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline_ranks import (
+    CASES,
+    CLIP_NORM,
+    PATIENCE,
+    Case,
+    gradients,
+    learn_all,
+    random_batch,
+    updates,
+    whole_net,
+)
+from rookery.base import read_arrays
+from rookery.games import game
+from rookery.learning import Learner
+from rookery.learning.single import Single
+from rookery.nets import count_parameters
+
+DEADLINE_SECONDS = 120
+every_case = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.ranks > 2 else [])
+        for case in CASES
+    ],
+)
+TOLERANCE = {"float32": 2e-6, "bfloat16": 2e-3}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder in which a group of so many ranks has written what it learned."""
+
+    @cache  # of a failure too: it is not waited for again
+    def run(size: int) -> tuple[Path, list[int | None]]:
+        folder = tmp_path_factory.mktemp(f"ranks{size}")
+        return folder, run_ranks(size, folder)
+
+    def learned(size: int) -> Path:
+        folder, exit_codes = run(size)
+        assert exit_codes == [0] * size
+        return folder
+
+    return learned
+
+
+def run_ranks(size: int, folder: Path) -> list[int | None]:
+    """How the ranks ended: by then or never."""
+    context = multiprocessing.get_context("spawn")
+    ranks = [
+        context.Process(target=learn_all, args=(rank, size, folder), daemon=True)
+        for rank in range(size)
+    ]
+    for rank in ranks:
+        rank.start()
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    try:
+        for rank in ranks:
+            rank.join(max(0.0, deadline - time.monotonic()))
+        return [rank.exitcode for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+
+
+@cache
+def learned_whole(case: Case) -> tuple[Learner, dict[str, np.ndarray], np.ndarray]:
+    """An unsplit learner at the end, its first gradients and all its losses."""
+    learner = whole_learner(case)
+    losses = updates(learner, range(1))
+    first = gradients(learner.net)
+    return learner, first, np.concatenate([losses, updates(learner, range(1, case.num_updates))])
+
+
+def whole_learner(case: Case) -> Learner:
+    rules = game("tictactoe")
+    return Learner(rules, whole_net(rules, case.depth), config=case.config, seed=0)
+
+
+def read(results: Callable[[int], Path], case: Case, what: str) -> dict[str, np.ndarray]:
+    return read_arrays(results(case.ranks) / f"{case.name}-{what}")[0]
+
+
+def told(results: Callable[[int], Path], case: Case, rank: int) -> dict:
+    return json.loads((results(case.ranks) / f"{case.name}-{rank}.json").read_text())
+
+
+def check_close(found: dict, expected: dict, tolerance: float) -> None:
+    assert list(found) == list(expected)
+    for name, array in expected.items():
+        difference = np.abs(found[name].reshape(array.shape) - array).max()
+        assert difference <= tolerance, f"{name} differs by {difference}"
+
+
+@every_case
+def test_a_net_in_parts_learns_what_the_whole_net_learns(results, case):
+    learner, _, _ = learned_whole(case)
+    state = learner.state()
+    check_close(read(results, case, "end"), state, 5 * TOLERANCE[case.precision])
+    play = {name: tensor.numpy() for name, tensor in learner.play_net.state_dict().items()}
+    check_close(read(results, case, "play"), play, 5 * TOLERANCE[case.precision])
+
+
+@every_case
+def test_the_clipped_gradients_are_those_of_the_whole_net(results, case):
+    _, expected, _ = learned_whole(case)
+    found = read(results, case, "clipped")
+    check_close(found, expected, TOLERANCE[case.precision])
+    squares = sum((gradient.astype(np.float64) ** 2).sum() for gradient in found.values())
+    assert squares**0.5 == pytest.approx(CLIP_NORM, rel=1e-3)
+
+
+@every_case
+def test_all_ranks_report_the_losses_of_the_whole_batch(results, case):
+    _, _, expected = learned_whole(case)
+    for rank in range(case.ranks):
+        found = np.array(told(results, case, rank)["losses"])
+        assert np.allclose(found, expected, atol=20 * TOLERANCE[case.precision], rtol=1e-3)
+        assert (found == np.array(told(results, case, 0)["losses"])).all()
+
+
+@every_case
+def test_the_method_alone_computes_the_gradients_of_single(results, case):
+    rules = game("tictactoe")
+    net = whole_net(rules, case.depth).to(memory_format=torch.channels_last)
+    single = Single(net, accumulate=case.accumulate, value_weight=0.5, precision=case.precision)
+    single.gradients(random_batch(rules, 0))
+    check_close(read(results, case, "raw"), gradients(net), 5 * TOLERANCE[case.precision])
+    norm = torch.stack([weight.grad.norm() for weight in net.parameters()]).norm().item()
+    for rank in range(case.ranks):
+        assert told(results, case, rank)["norm"] == pytest.approx(norm, rel=1e-2)
+
+
+@every_case
+def test_a_restored_group_goes_on_bit_for_bit(results, case):
+    end, other = read(results, case, "end"), read(results, case, "other")
+    assert end.keys() == other.keys()
+    assert all(end[name].tobytes() == other[name].tobytes() for name in end)
+
+
+def test_an_unsplit_learner_goes_on_from_the_state_of_a_group(results):
+    case = CASES[0]
+    learner = whole_learner(case)
+    learner.restore(read(results, case, "middle"))
+    assert learner.updates == case.halfway
+    updates(learner, range(case.halfway, case.num_updates))
+    check_close(learner.state(), learned_whole(case)[0].state(), 1e-5)
+
+
+@every_case
+def test_no_rank_holds_more_than_its_part(results, case):
+    net = whole_net(game("tictactoe"), case.depth)
+    largest = max(sum(w.numel() for w in layer.parameters()) for layer in [*net.blocks, net.policy])
+    held = [told(results, case, rank)["weights"] for rank in range(case.ranks)]
+    assert sum(held) == count_parameters(net)
+    assert max(held) <= count_parameters(net) / case.ranks + largest
+
+
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_ranks_notice_that_one_is_lost(results, size):
+    for rank in range(size - 1):
+        seconds = float((results(size) / f"lost-{rank}").read_text())
+        assert seconds < PATIENCE.total_seconds()

@@ -1,0 +1,202 @@
+"""What the ranks of a pipeline do in tests; here, where a process started anew can import it."""
+
+import gc
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import distributed, nn
+
+from rookery.base import read_arrays, write_arrays
+from rookery.games import Game, game
+from rookery.learning import Learner, LearningConfig
+from rookery.learning.pipeline import (
+    Pipeline,
+    PipelineLearner,
+    clip_gradients,
+    gather_arrays,
+    split_arrays,
+)
+from rookery.nets import NetConfig, build_net, cut_net
+from rookery.replay import Batch
+
+CPU = torch.device("cpu")
+ROWS = 24
+CLIP_NORM = 0.1  # shorter than any gradient here
+PATIENCE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A net over `ranks` ranks, and its batches in `accumulate` parts."""
+
+    ranks: int
+    depth: int
+    accumulate: int
+    precision: str = "float32"
+    num_updates: int = 20
+
+    @property
+    def halfway(self) -> int:
+        return self.num_updates // 2
+
+    @property
+    def name(self) -> str:
+        return "-".join(str(value) for value in asdict(self).values())
+
+    @property
+    def config(self) -> LearningConfig:
+        return LearningConfig(
+            batch_size=ROWS,
+            accumulate=self.accumulate,
+            precision=self.precision,
+            warmup_updates=3,
+            clip_norm=CLIP_NORM,
+        )
+
+
+CASES = (
+    Case(ranks=2, depth=2, accumulate=4),
+    Case(ranks=2, depth=3, accumulate=1),
+    Case(ranks=2, depth=1, accumulate=3),
+    Case(ranks=2, depth=2, accumulate=2, precision="bfloat16", num_updates=4),
+    Case(ranks=3, depth=2, accumulate=4),
+    Case(ranks=3, depth=4, accumulate=2),
+)
+
+
+def whole_net(rules: Game, depth: int) -> nn.Module:
+    """A net from a seed; its zero layers are filled, or the tower would have no gradient."""
+    config = NetConfig(width=8, depth=depth, value_width=8)
+    net = build_net(config, rules.planes_shape, rules.num_actions, seed=3)
+    stream = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for weight in net.parameters():
+            if not weight.any():
+                weight.copy_(0.3 * torch.randn(weight.shape, generator=stream))
+    return net
+
+
+def random_batch(rules: Game, update: int) -> Batch:
+    rng = np.random.default_rng(update)
+    legal = rng.random((ROWS, rules.num_actions)) < 0.7
+    legal[:, 0] = True
+    policy = (legal * rng.uniform(0.1, 1, legal.shape)).astype(np.float32)
+    return Batch(
+        planes=rng.integers(2, size=(ROWS, *rules.planes_shape)).astype(np.float32),
+        policy=policy / policy.sum(axis=1, keepdims=True),
+        legal=legal,
+        wdl=rng.dirichlet(np.ones(3), ROWS).astype(np.float32),
+    )
+
+
+def updates(learner: Learner, numbers: range) -> np.ndarray:
+    """Make the updates; their losses as rows."""
+    reports = [learner.update(random_batch(learner.game, n), n / 20) for n in numbers]
+    return np.array([list(asdict(report).values()) for report in reports])
+
+
+def gradients(net: nn.Module) -> dict[str, np.ndarray]:
+    return {name: weight.grad.numpy().copy() for name, weight in net.named_parameters()}
+
+
+def learn_all(rank: int, size: int, folder: Path) -> None:
+    """Go through the cases of `size` ranks, then see a neighbour vanish."""
+    torch.set_num_threads(1)
+    store = distributed.FileStore(str(folder / "store"), size)
+    distributed.init_process_group(
+        "gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE
+    )
+    for case in CASES:
+        if case.ranks == size:
+            learn(case, folder)
+    lose_a_neighbour(folder)
+
+
+def learn(case: Case, folder: Path) -> None:
+    """Learn, write everything down, and go on from the middle with new learners."""
+    rules, group = game("tictactoe"), distributed.group.WORLD
+    learner = new_learner(case)
+    weights = held_weights()
+    losses = updates(learner, range(1))
+    first = gather_arrays(gradients(learner.net), group=group)
+    losses = np.concatenate([losses, updates(learner, range(1, case.halfway))])
+    middle = folder / f"{case.name}-middle"
+    write_whole(middle, learner.state())
+    losses = np.concatenate([losses, updates(learner, range(case.halfway, case.num_updates))])
+    other = new_learner(case)
+    other.restore(split_arrays(read_arrays(middle)[0], other.net))
+    updates(other, range(case.halfway, case.num_updates))
+    ends, others, play = learner.state(), other.state(), learner.whole_play_state()
+    raw, norm = raw_gradients(rules, case)
+    write_whole(folder / f"{case.name}-end", ends)
+    write_whole(folder / f"{case.name}-other", others)
+    write_whole(folder / f"{case.name}-play", {name: play[name].numpy() for name in play})
+    write_whole(folder / f"{case.name}-clipped", first)
+    write_whole(folder / f"{case.name}-raw", raw)
+    told = {"losses": losses.tolist(), "weights": weights, "norm": norm}
+    (folder / f"{case.name}-{group.rank()}.json").write_text(json.dumps(told))
+
+
+def new_learner(case: Case) -> PipelineLearner:
+    rules = game("tictactoe")
+    return PipelineLearner(
+        rules,
+        whole_net(rules, case.depth),
+        config=case.config,
+        seed=0,
+        group=distributed.group.WORLD,
+        device=CPU,
+    )
+
+
+def held_weights() -> int:
+    """Numbers in all the trainable weights of this process."""
+    gc.collect()
+    weights = [thing for thing in gc.get_objects() if isinstance(thing, nn.Parameter)]
+    return sum(weight.numel() for weight in weights if weight.requires_grad)
+
+
+def raw_gradients(rules: Game, case: Case) -> tuple[dict[str, np.ndarray], float]:
+    """Gradients of a method used alone, not clipped, and the norm that clipping them tells."""
+    group = distributed.group.WORLD
+    part = cut_net(whole_net(rules, case.depth), group.rank(), num_parts=group.size())
+    method = Pipeline(
+        part,
+        planes_shape=rules.planes_shape,
+        group=group,
+        accumulate=case.accumulate,
+        value_weight=0.5,
+        precision=case.precision,
+    )
+    method.gradients(random_batch(rules, 0))
+    raw = gather_arrays(gradients(part), group=group)
+    return raw, clip_gradients(part, CLIP_NORM, group=group).item()
+
+
+def write_whole(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """The first rank writes; the others have nothing, and wait until it is there."""
+    is_first = distributed.get_rank() == 0
+    assert bool(arrays) == is_first
+    if is_first:
+        write_arrays(path, arrays)
+    distributed.barrier()
+
+
+def lose_a_neighbour(folder: Path) -> None:
+    """The last rank vanishes; how long the first took to notice is written down."""
+    learner = new_learner(next(c for c in CASES if c.ranks == distributed.get_world_size()))
+    updates(learner, range(1))
+    if distributed.get_rank() == distributed.get_world_size() - 1:
+        os._exit(0)
+    begin = time.monotonic()
+    try:
+        updates(learner, range(1, 2))
+    except RuntimeError:
+        (folder / f"lost-{distributed.get_rank()}").write_text(str(time.monotonic() - begin))
+    os._exit(0)
