@@ -18,6 +18,8 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 
 from rookery.base import RookeryError
 
+FEW = 4096
+"""Numbers below which gloo gathers and we add: its own sum takes three times as long to begin."""
 ROOT = 0
 """The rank that gathers, serves and reports."""
 
@@ -91,7 +93,9 @@ class Group:
 
     def sum(self, tensor: Tensor) -> Tensor:
         """The sum over all ranks, in place."""
-        if self.size > 1:
+        if self.size > 1 and self._is_gloo and tensor.numel() < FEW:
+            tensor.copy_(torch.stack(self.collect(tensor)).sum(0))
+        elif self.size > 1:
             with self.speaking():
                 distributed.all_reduce(tensor)
             self.count(tensor)

@@ -65,7 +65,8 @@ class _Normalise(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Group
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        variance, mean = torch.var_mean(x.float(), (0, 2, 3), correction=0)
+        exact = torch.zeros_like(weight)  # statistics of float32, whatever the rows are in
+        mean, variance = torch.batch_norm_update_stats(x, exact, exact, 0.0)
         variance, mean, count = _joined(variance, mean, x.numel() // x.shape[1], group)
         ctx.save_for_backward(x, weight, mean, variance, count)
         ctx.eps, ctx.group = eps, group

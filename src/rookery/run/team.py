@@ -39,7 +39,7 @@ from rookery.runtime import Cluster, Crew, Event, Limits, LocalWorker, Message, 
 
 ORDER = 32
 """Updates that are asked for at once."""
-IDLE_SECONDS = 0.002
+IDLE_SECONDS = 0.01
 FUTILE_GROUPS = 10
 """Groups in a row that broke before their first update; then the fault lies elsewhere."""
 HERE = "127.0.0.1"
@@ -53,6 +53,8 @@ class Posts:
     """Trainer n works on the n-th, and round again."""
     workers: int
     cluster: Cluster | None = None
+    threads: int = 0
+    """Of each; 0 = what there is, shared out."""
 
     def device(self, number: int) -> str:
         """Where trainer `number` works, as it sees it."""
@@ -65,15 +67,17 @@ class Posts:
         alone = self.devices[0].type == "cuda" and self.workers <= len(self.devices)
         return "nccl" if alone else "gloo"
 
-    @property
-    def threads(self) -> int:
+    def threads_each(self) -> int:
         """Threads of a trainer."""
         cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
-        return max(1, cores)
+        return self.threads or max(1, cores)
 
 
 class Team(Debt):
     """Learns `game` with `net` by the work of others."""
+
+    role = staticmethod(trainer)
+    """What a trainer does."""
 
     def __init__(
         self,
@@ -323,11 +327,11 @@ class Team(Debt):
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         posts = self._posts
         job = {"config": to_json(self._settings), "device": posts.device(number)}
-        limits = thread_limits(posts.threads)
+        limits = thread_limits(posts.threads_each())
         if posts.cluster is None:
             interface = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
-            return LocalWorker(name, trainer, job, environment={**limits, **interface})
+            return LocalWorker(name, self.role, job, environment={**limits, **interface})
         gpus = min(1.0, len(posts.devices) / posts.workers) if "cuda" in job["device"] else 0.0
         return posts.cluster.start(
-            name, trainer, job, threads=posts.threads, gpus=gpus, environment=limits
+            name, self.role, job, threads=posts.threads_each(), gpus=gpus, environment=limits
         )

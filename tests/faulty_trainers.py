@@ -1,0 +1,105 @@
+"""Trainers that fail in ways a healthy one does not, and teams of them."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+
+from rank_processes import random_window
+from rookery.games import game
+from rookery.learning import LearningConfig, RankLearner
+from rookery.nets import NetConfig, build_net
+from rookery.run import Config, trainer
+from rookery.run.team import Posts, Team
+from rookery.runtime import Event, Link
+
+RULES = game("connect4")
+CONFIG = LearningConfig(
+    method="distributed",
+    batch_size=48,
+    precision="float32",
+    warmup_updates=3,
+    learning_rate=1e-4,
+    balance_every=0,
+    patience=4.0,
+)
+
+
+class Fallible(RankLearner):
+    """A rank that may fail at any batch: `chance` of an error, half of them of memory."""
+
+    chance = 0.0
+    dice = np.random.default_rng()
+
+    def _batch(self, window: Any, number: int) -> Any:
+        if self.dice.random() < self.chance:
+            if self.dice.random() < 0.5:
+                raise torch.OutOfMemoryError("out of memory, on purpose")
+            raise ValueError("an error, on purpose")
+        return super()._batch(window, number)
+
+
+def throwing_now_and_then(link: Link, job: Mapping[str, Any]) -> None:
+    """A trainer that has an accident every forty updates or so."""
+    Fallible.chance, Fallible.dice = 0.025, np.random.default_rng(os.getpid())
+    trainer.RankLearner = Fallible  # type: ignore[attr-defined]
+    trainer.trainer(link, job)
+
+
+def throwing_at_once(link: Link, job: Mapping[str, Any]) -> None:
+    """A trainer that never gets anywhere."""
+    Fallible.chance = 1.0
+    trainer.RankLearner = Fallible  # type: ignore[attr-defined]
+    trainer.trainer(link, job)
+
+
+def from_elsewhere(link: Link, job: Mapping[str, Any]) -> None:
+    """A trainer of another version."""
+    trainer.__version__ = "0.0.1"  # type: ignore[attr-defined]
+    trainer.trainer(link, job)
+
+
+class Accidental(Team):
+    """A team whose trainers have accidents."""
+
+    role = staticmethod(throwing_now_and_then)
+
+
+class Hopeless(Team):
+    """A team of which nobody gets anywhere."""
+
+    role = staticmethod(throwing_at_once)
+
+
+class Outdated(Team):
+    """A team of another version."""
+
+    role = staticmethod(from_elsewhere)
+
+
+def new_team(
+    size: int, config: LearningConfig = CONFIG, kind: type[Team] = Team
+) -> tuple[Team, list[Event]]:
+    """A team with the net of `rank_processes.new_learner`, and what it tells."""
+    settings = Config("connect4", "test", learning=config, net=NetConfig(width=8, depth=1))
+    settings = Config(
+        **{**vars(settings), "run": type(settings.run)(**{**vars(settings.run), "seed": 7})}
+    )
+    net = build_net(settings.net, RULES.planes_shape, RULES.num_actions, seed=3)
+    events: list[Event] = []
+    posts = Posts((torch.device("cpu"),), size, threads=1)
+    return kind(RULES, net, config=settings, posts=posts, tell=events.append), events
+
+
+def window() -> Any:
+    """The rows that `rank_processes.learn_alone` learns from."""
+    return random_window(RULES, 400)
+
+
+def processes() -> list[psutil.Process]:
+    """The trainers that are there, oldest first."""
+    found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
+    return sorted(found, key=lambda process: process.create_time())

@@ -1,0 +1,134 @@
+"""Trainers that are lost, hang or throw: what is learned is what one learner would have learned.
+
+The batches of a run do not depend on who learns them. So a team that lost trainers all the time
+must end where a single learner ends that was never disturbed.
+"""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from apart import apart
+from faulty_trainers import (
+    CONFIG,
+    Accidental,
+    Hopeless,
+    Outdated,
+    new_team,
+    processes,
+    window,
+)
+from rank_processes import learn_alone
+from rookery.learning import GroupBroken, LearningDiverged
+from rookery.replay import Window
+from rookery.run.team import Team
+from rookery.runtime import CrewLost, Event
+
+UPDATES = 60
+
+
+@contextmanager
+def team_of(
+    size: int, config=CONFIG, kind: type[Team] = Team
+) -> Iterator[tuple[Team, list[Event]]]:
+    team, events = new_team(size, config, kind)
+    try:
+        yield team, events
+    finally:
+        team.close()
+    assert not processes()  # no orphans
+
+
+def until_all_have_joined(team: Team, size: int, rows: Window) -> None:
+    while len(team.learn(rows, 1, progress=0.2).ranks) < size:
+        time.sleep(0.2)
+
+
+def distance_from_undisturbed(team: Team, rows: Window) -> float:
+    """After sixty updates, or as many as were made already."""
+    goal = max(UPDATES, team.updates)
+    if team.updates < goal:
+        team.learn(rows, goal - team.updates, progress=0.2)
+    state = team.state()
+    assert state["updates"] == team.updates == goal
+    return apart(learn_alone(CONFIG, goal).state(), state)
+
+
+def test_a_killed_trainer_is_replaced_and_changes_nothing() -> None:
+    with team_of(3) as (team, events):
+        rows = window()
+        until_all_have_joined(team, 3, rows)
+        processes()[0].kill()  # the lead
+        begin = time.perf_counter()
+        report = team.learn(rows, 1, progress=0.2)
+        assert time.perf_counter() - begin < 10
+        assert len(report.ranks) == 2
+        until_all_have_joined(team, 3, rows)
+        assert distance_from_undisturbed(team, rows) < 2e-3
+        assert ["killed by SIGKILL" in event.what for event in events] == [True]
+
+
+def test_a_hung_trainer_is_given_up_within_its_limit() -> None:
+    with team_of(2) as (team, events):
+        rows = window()
+        until_all_have_joined(team, 2, rows)
+        processes()[1].send_signal(signal.SIGSTOP)
+        begin = time.perf_counter()
+        team.learn(rows, 1, progress=0.2)
+        assert 2 < time.perf_counter() - begin < 10
+        assert "silent for 4 s" in events[0].what
+        assert distance_from_undisturbed(team, rows) < 2e-3
+
+
+def test_all_are_lost_and_the_last_state_is_taken_up() -> None:
+    with team_of(2, replace(CONFIG, checkpoint_every=5)) as (team, _):
+        rows = window()
+        team.learn(rows, 20, progress=0.2)
+        for process in processes():
+            process.kill()
+        assert distance_from_undisturbed(team, rows) < 2e-3
+
+
+def test_a_server_takes_the_moments_with_it() -> None:
+    config = replace(CONFIG, synchronise="parameter_server", checkpoint_every=5)
+    with team_of(2, config) as (team, _):
+        rows = window()
+        until_all_have_joined(team, 2, rows)
+        team.learn(rows, 10, progress=0.2)
+        processes()[0].kill()
+        assert distance_from_undisturbed(team, rows) < 2e-3
+
+
+def test_accidents_all_the_time_change_nothing() -> None:
+    with team_of(2, kind=Accidental) as (team, events):
+        rows = window()
+        assert distance_from_undisturbed(team, rows) < 2e-3
+        assert any("on purpose" in event.what for event in events)
+
+
+def test_a_team_that_gets_nowhere_ends_with_a_reason() -> None:
+    with (
+        team_of(1, kind=Hopeless) as (team, _),
+        pytest.raises((CrewLost, GroupBroken), match="on purpose"),
+    ):
+        team.learn(window(), 5, progress=0.2)
+
+
+def test_trainers_of_another_version_are_dismissed() -> None:
+    with (
+        team_of(1, kind=Outdated) as (team, _),
+        pytest.raises(CrewLost, match=r"runs rookery 0\.0\.1"),
+    ):
+        team.learn(window(), 5, progress=0.2)
+
+
+def test_numbers_that_are_none_end_the_run() -> None:
+    with (
+        team_of(1, replace(CONFIG, learning_rate=1e30, clip_norm=1e30)) as (team, _),
+        pytest.raises(LearningDiverged, match="lower learning"),
+    ):
+        team.learn(window(), 30, progress=0.2)
