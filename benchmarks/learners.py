@@ -33,7 +33,8 @@ from rookery.learning import DeviceLearner, Learner, LearnReport, merge_reports
 from rookery.nets import Evaluator, build_net
 from rookery.replay import DeviceWindow, Window, read_shard
 from rookery.run import Config, RunFolder, apply
-from rookery.run.team import Posts, Team
+from rookery.run.posts import Posts
+from rookery.run.team import Team
 from rookery.runtime import Event, find_devices, use_device
 from rookery.search import SearchConfig
 

@@ -13,7 +13,8 @@ from rookery.games import game
 from rookery.learning import LearningConfig, RankLearner
 from rookery.nets import NetConfig, build_net
 from rookery.run import Config, trainer
-from rookery.run.team import Posts, Team
+from rookery.run.posts import Posts
+from rookery.run.team import Team
 from rookery.runtime import Event, Link
 
 RULES = game("connect4")

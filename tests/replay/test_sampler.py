@@ -129,11 +129,6 @@ def test_value_targets_mix_result_and_search():
         assert np.allclose(found, mix * played + (1 - mix) * searched, atol=1e-3)
 
 
-def test_an_empty_window_is_refused():
-    with pytest.raises(ValueError, match="empty"):
-        draw(Window(CONNECT4, ReplayConfig()))
-
-
 def test_prefetching_changes_neither_order_nor_content(make_records):
     window = window_of(CONNECT4, make_records(CONNECT4, 5))
     ahead = list(prefetch(draw(window, step) for step in range(7)))

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,7 @@ from faulty_trainers import (
 from rank_processes import learn_alone
 from rookery.learning import GroupBroken, LearningDiverged
 from rookery.replay import Window
+from rookery.run import Moment, RunFolder, Stats, apply, recipe_for, train
 from rookery.run.team import Team
 from rookery.runtime import CrewLost, Event
 
@@ -132,3 +135,56 @@ def test_numbers_that_are_none_end_the_run() -> None:
         pytest.raises(LearningDiverged, match="lower learning"),
     ):
         team.learn(window(), 30, progress=0.2)
+
+
+SMALL = [
+    "run.iterations=4",
+    "run.minutes=0",
+    "run.moves=5",
+    "run.checkpoint_every=2",
+    "run.strength_every=0",
+    "run.inference=float32",
+    "net.width=8",
+    "net.depth=1",
+    "selfplay.games=16",
+    "selfplay.simulations=3",
+    "replay.window_min=2000",
+    "learning.batch_size=32",
+    "learning.reuse=4",
+    "learning.precision=float32",
+    "learning.method=distributed",
+    "learning.workers=2",
+]
+
+
+def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
+    return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
+
+
+@pytest.mark.parametrize("more", [[], ["run.actors=1"]])
+def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
+    tmp_path: Path, more: list[str]
+) -> None:
+    config = apply(recipe_for("tictactoe"), [*SMALL, *more])
+    folder = RunFolder.create(tmp_path / "run", config)
+    killed: list[int] = []
+
+    def kill(moment: Moment) -> None:
+        if moment.iteration == 2 and not killed:
+            killed.append(processes()[0].pid)  # trainers are started before actors
+            processes()[0].kill()
+
+    train(folder, kill)
+    folder.change(apply(config, ["run.iterations=6"]))
+    train(folder, lambda moment: None)
+    done = lines(folder, "iteration")
+    assert [line["iteration"] for line in done] == list(range(1, 7))
+    learned = [line["learning"] for line in done if line["learning"]]
+    assert all(report["ranks"] for report in learned)
+    rows = sum(report["rows"] for report in learned)
+    made = done[-1]["window"]["rows_made"]
+    assert rows == pytest.approx(4 * made, abs=32 * (9 if more else 1))
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert sum("2 trainers share every batch: 32 rows" in note for note in notes) == 2
+    assert sum("killed by SIGKILL" in note for note in notes) == 1
+    assert not processes()

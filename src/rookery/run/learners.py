@@ -9,7 +9,8 @@ from torch import nn
 from rookery.games import Game
 from rookery.learning import Learner, LearningConfig, gain_of_threads
 from rookery.run.config import Config
-from rookery.run.team import Posts, Team
+from rookery.run.posts import Posts
+from rookery.run.team import Team
 from rookery.runtime import Cluster, Event, find_devices
 
 GAIN_OF_TRAINERS = 0.85

@@ -6,15 +6,12 @@ has come furthest gives its state to all, newcomers included, and the same goal 
 no update is made twice, none by half. A goal is a few updates away, so that newcomers soon join.
 """
 
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
@@ -32,45 +29,16 @@ from rookery.learning import (
 )
 from rookery.replay import Window, to_columns
 from rookery.run.config import Config, to_json
-from rookery.run.roles import thread_limits
+from rookery.run.posts import Posts
 from rookery.run.summary import Answers
 from rookery.run.trainer import trainer
-from rookery.runtime import Cluster, Crew, Event, Limits, LocalWorker, Message, Worker
+from rookery.runtime import Crew, Event, Limits, Message, Worker
 
 ORDER = 32
 """Updates that are asked for at once."""
 IDLE_SECONDS = 0.01
 FUTILE_GROUPS = 10
 """Groups in a row that broke before their first update; then the fault lies elsewhere."""
-HERE = "127.0.0.1"
-
-
-@dataclass(frozen=True)
-class Posts:
-    """Where trainers work."""
-
-    devices: tuple[torch.device, ...]
-    """Trainer n works on the n-th, and round again."""
-    workers: int
-    cluster: Cluster | None = None
-    threads: int = 0
-    """Of each; 0 = what there is, shared out."""
-
-    def device(self, number: int) -> str:
-        """Where trainer `number` works, as it sees it."""
-        device = self.devices[number % len(self.devices)]
-        return "cuda:0" if self.cluster is not None and device.type == "cuda" else str(device)
-
-    @property
-    def backend(self) -> str:
-        """NCCL asks for a GPU a rank."""
-        alone = self.devices[0].type == "cuda" and self.workers <= len(self.devices)
-        return "nccl" if alone else "gloo"
-
-    def threads_each(self) -> int:
-        """Threads of a trainer."""
-        cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
-        return self.threads or max(1, cores)
 
 
 class Team(Debt):
@@ -97,9 +65,7 @@ class Team(Debt):
         self.precision, self.updates = self._still.precision, 0
         self._settings = replace(config, learning=self.config)
         self._posts, self._check = posts, check
-        host = posts.cluster.host() if posts.cluster is not None else HERE
-        self._host = host
-        self._store = TCPStore(host, 0, is_master=True, wait_for_workers=False)
+        self._store = TCPStore(posts.host(), 0, is_master=True, wait_for_workers=False)
         self._generation, self._futile, self._reason = 0, 0, ""
         self._members: list[int] = []
         self._standing: dict[int, int] = {}
@@ -259,7 +225,7 @@ class Team(Debt):
         source = self._source()
         for rank, number in enumerate(ready):
             place = Place(
-                host=self._host,
+                host=self._posts.host(),
                 port=self._store.port,
                 generation=self._generation,
                 rank=rank,
@@ -325,13 +291,4 @@ class Team(Debt):
         self.updates = self._still.updates
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
-        posts = self._posts
-        job = {"config": to_json(self._settings), "device": posts.device(number)}
-        limits = thread_limits(posts.threads_each())
-        if posts.cluster is None:
-            interface = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
-            return LocalWorker(name, self.role, job, environment={**limits, **interface})
-        gpus = min(1.0, len(posts.devices) / posts.workers) if "cuda" in job["device"] else 0.0
-        return posts.cluster.start(
-            name, self.role, job, threads=posts.threads_each(), gpus=gpus, environment=limits
-        )
+        return self._posts.start(name, number, self.role, to_json(self._settings))

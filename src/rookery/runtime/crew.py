@@ -14,7 +14,6 @@ from typing import Protocol
 from rookery.base import RookeryError
 from rookery.runtime.link import Message
 
-
 BEFORE_WORK = ("ready", "joined")
 """What a worker says that has done nothing yet: it may still turn out to be of no use."""
 

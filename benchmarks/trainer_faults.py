@@ -1,0 +1,75 @@
+"""Trainers that are killed, stopped, thrown off and replaced all the time: what is lost by it?
+
+    python benchmarks/trainer_faults.py [--faults 200] [--trainers 3] [--seed 1]
+
+A team of trainers learns random Connect Four rows with a small net while faults are injected by a
+seeded die: `kill -9`, SIGSTOP, an exception, and newcomers taking the places. Prints what was
+done, whether every update was made once, and the loss beside that of an undisturbed learner.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from apart import apart
+from faulty_trainers import CONFIG, Accidental, new_team, processes, window
+from rank_processes import learn_alone
+
+
+def strike(dice: np.random.Generator, trainers: int) -> str:
+    """Do something to a trainer, while at least one other one is there."""
+    found = processes()
+    if len(found) < min(2, trainers):
+        return ""
+    victim = found[int(dice.integers(len(found)))]
+    if dice.random() < 0.3:
+        victim.send_signal(signal.SIGSTOP)
+        return "stopped"
+    victim.kill()
+    return "killed"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--trainers", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    dice, rows, begin = np.random.default_rng(options.seed), window(), time.perf_counter()
+    config = replace(CONFIG, patience=2.0, checkpoint_every=10)
+    team, events = new_team(options.trainers, config, Accidental)
+    struck: Counter[str] = Counter()
+    longest = 0.0
+    try:
+        while len(events) < options.faults:
+            if done := strike(dice, options.trainers):
+                struck[done] += 1
+            at = time.perf_counter()
+            team.learn(rows, 1, progress=0.2)
+            longest = max(longest, time.perf_counter() - at)
+            team.learn(rows, int(dice.integers(1, 6)), progress=0.2)
+        state = team.state()
+    finally:
+        team.close()
+    thrown = sum("on purpose" in event.what for event in events)
+    undisturbed = learn_alone(CONFIG, team.updates)
+    print(f"{len(events)} faults: {dict(struck)}, {thrown} thrown")
+    print(
+        f"{team.updates} updates in {time.perf_counter() - begin:.0f} s, counted {state['updates']}"
+    )
+    print(f"longest wait for an update {longest:.1f} s")
+    print(
+        f"distance from an undisturbed learner {apart(undisturbed.state(), state):.4f} of its way"
+    )
+
+
+if __name__ == "__main__":
+    main()
