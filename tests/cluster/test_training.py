@@ -75,6 +75,20 @@ def test_a_run_goes_on_when_an_actor_is_killed(tmp_path: Path) -> None:
     assert not psutil.wait_procs(left, timeout=10.0)[1]
 
 
+def test_trainers_learn_together_in_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_OVERRIDE_RESOURCES", '{"CPU": 3}')
+    trainers = ["run.actors=1", "learning.method=distributed", "learning.workers=2"]
+    config = apply(recipe_for("tictactoe"), [*SMALL, *trainers, "run.strength_every=0"])
+    folder = RunFolder.create(tmp_path / "run", config)
+    train(folder, lambda moment: None)
+    done = lines(folder, "iteration")
+    assert len(done) == 8
+    ranks = [rank for line in done if line["learning"] for rank in line["learning"]["ranks"]]
+    assert {rank["name"] for rank in ranks} == {"trainer 0", "trainer 1"}
+
+
 def test_a_match_in_a_cluster_ends_as_it_does_here() -> None:
     rules = game("tictactoe")
     a, b = Contestant("minimax", depth=2), Contestant("random")

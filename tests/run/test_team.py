@@ -185,6 +185,6 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     made = done[-1]["window"]["rows_made"]
     assert rows == pytest.approx(4 * made, abs=32 * (9 if more else 1))
     notes = [line["note"] for line in lines(folder, "note")]
-    assert sum("2 trainers share every batch: 32 rows" in note for note in notes) == 2
+    assert sum("2 trainers sharing every batch: 32 rows" in note for note in notes) == 2
     assert sum("killed by SIGKILL" in note for note in notes) == 1
     assert not processes()

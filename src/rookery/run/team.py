@@ -127,9 +127,10 @@ class Team(Debt):
     def terms(self) -> str:
         """Who learns on what terms, in a sentence."""
         learning = self.config
-        how = "share every batch" if learning.method == "distributed" else "learn apart"
+        how = "sharing every batch" if learning.method == "distributed" else "learning apart"
+        trainers = "trainer" if self._posts.workers == 1 else f"trainers {how}"
         return (
-            f"{self._posts.workers} trainers {how}: {learning.batch_size} rows an update, "
+            f"{self._posts.workers} {trainers}: {learning.batch_size} rows an update, "
             f"peak rate {learning.learning_rate:g}"
         )
 
