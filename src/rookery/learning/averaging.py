@@ -11,22 +11,16 @@ from rookery.learning.compress import new_codec
 from rookery.learning.config import LearningConfig
 from rookery.learning.exchange import Exchange
 from rookery.learning.group import Flat, Group
-from rookery.learning.single import Single
+from rookery.learning.member import Member
 
 
-class Averaged(Single):
+class Averaged(Member):
     """Gradients of this rank's own rows; weights and statistics are averaged now and then."""
 
     def __init__(
         self, net: nn.Module, *, group: Group, config: LearningConfig, precision: str
     ) -> None:
-        super().__init__(
-            net,
-            accumulate=config.accumulate,
-            value_weight=config.value_weight,
-            precision=precision,
-            compiled=config.compiled,
-        )
+        super().__init__(net, group=group, config=config, precision=precision)
         codec = new_codec(config.compress, config.compression_ratio)
         self._exchange = Exchange(group, codec, way=config.synchronise)
         self._every = config.sync_every

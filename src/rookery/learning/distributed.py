@@ -24,8 +24,8 @@ from rookery.learning.config import LearningConfig
 from rookery.learning.exchange import Exchange
 from rookery.learning.group import Flat, Group, GroupBroken
 from rookery.learning.loss import Losses
+from rookery.learning.member import Member
 from rookery.learning.norm import join_norms
-from rookery.learning.single import Single
 from rookery.replay import Batch
 
 Hook = Callable[[Any, GradBucket], Future[Tensor]]
@@ -39,21 +39,15 @@ NO_BUFFERS: dict[str, Any] = {
 ONE_BUCKET_MB = 1_000_000
 
 
-class Reduced(Single):
+class Reduced(Member):
     """Gradients summed by DDP, in buckets, while they are still being computed."""
 
     def __init__(
         self, net: nn.Module, *, group: Group, config: LearningConfig, precision: str
     ) -> None:
         join_norms(net, group, compiled=config.compiled)
-        super().__init__(
-            net,
-            accumulate=config.accumulate,
-            value_weight=config.value_weight,
-            precision=precision,
-            compiled=config.compiled,
-        )
-        self._group, self._last_bucket = group, 0.0
+        super().__init__(net, group=group, config=config, precision=precision)
+        self._last_bucket, self._sent_share = 0.0, _sent_share(config)
         with group.speaking():
             self._forward = self._ddp(self._forward, config)
 
@@ -85,26 +79,20 @@ class Reduced(Single):
     def _counted(self, hook: Hook) -> Hook:
         def counted(state: Any, bucket: GradBucket) -> Future[Tensor]:
             self._last_bucket = time.perf_counter()
-            self._group.count(bucket.buffer())
+            self._group.traffic.sent += int(bucket.buffer().nbytes * self._sent_share)
             return hook(state, bucket)
 
         return counted
 
 
-class Exchanged(Single):
+class Exchanged(Member):
     """Gradients exchanged as one vector after the backward pass."""
 
     def __init__(
         self, net: nn.Module, *, group: Group, config: LearningConfig, precision: str
     ) -> None:
         join_norms(net, group, compiled=config.compiled)
-        super().__init__(
-            net,
-            accumulate=config.accumulate,
-            value_weight=config.value_weight,
-            precision=precision,
-            compiled=config.compiled,
-        )
+        super().__init__(net, group=group, config=config, precision=precision)
         codec = new_codec(config.compress, config.compression_ratio)
         self._exchange = Exchange(group, codec, way=config.synchronise)
         self.steps = not self._exchange.is_served
@@ -121,6 +109,13 @@ class Exchanged(Single):
         if self._exchange.is_serving:
             weights = Flat(list(self.net.parameters()))
             weights.write(self._exchange.group.spread(weights.read()))
+
+
+def _sent_share(config: LearningConfig) -> float:
+    """Bytes that are sent, as a share of those of the gradients."""
+    ratio = config.compression_ratio
+    shares = {"none": 1.0, "fp16": 0.5, "bf16": 0.5, "powersgd": ratio, "topk": 2 * ratio}
+    return shares[config.compress]
 
 
 def _gradient(weight: Tensor) -> Tensor:

@@ -55,16 +55,14 @@ class Team(Debt):
         config: Config,
         posts: Posts,
         tell: Callable[[Event], None],
-        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`check` is called while the team is waited for, and may raise to stop."""
         learning = config.learning.scaled(posts.workers)
         self._still = Learner(game, net, config=learning, seed=config.run.seed)
         """Never learns: it keeps the last state that was fetched."""
         self.config: LearningConfig = replace(learning, precision=self._still.precision)
         self.precision, self.updates = self._still.precision, 0
         self._settings = replace(config, learning=self.config)
-        self._posts, self._check = posts, check
+        self._posts = posts
         self._store = TCPStore(posts.host(), 0, is_master=True, wait_for_workers=False)
         self._generation, self._futile, self._reason = 0, 0, ""
         self._members: list[int] = []
@@ -93,15 +91,18 @@ class Team(Debt):
         num_updates: int,
         *,
         progress: float,
-        check: Callable[[], None] | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> LearnReport:
-        """Have updates made from `window`, `progress` (0 to 1) through the run."""
+        """Have updates made from `window`, `progress` (0 to 1) through the run.
+
+        `check` is called while the team is waited for, and may raise to stop.
+        """
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
         self._answers.begin()
         while self.updates < goal:
             self._ask(min(goal, self.updates + ORDER), progress)
-            self._attend(self._is_answered, check or self._check)
+            self._attend(self._is_answered, check)
             self._take_up()
         rows = (self.updates - first) * self.config.batch_size
         return self._answers.report(
