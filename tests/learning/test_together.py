@@ -1,5 +1,6 @@
 """Ranks that learn together come to what one learner comes to, in real processes."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,3 +95,9 @@ def test_apart_and_averaged(tmp_path: Path, synchronise: str) -> None:
     for name in weights[0]:
         np.testing.assert_array_equal(weights[0][name], weights[1][name])
     assert apart(learn_alone(config, 10).state(), found[0]["state"]) < 1.0
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a compiler")
+def test_compiled_gradients_are_the_same(tmp_path: Path) -> None:
+    found = learn_together(replace(CONFIG, compiled=True), 2, 5, tmp_path)
+    assert apart(learn_alone(CONFIG, 5).state(), found[0]["state"]) < 2e-3

@@ -49,13 +49,10 @@ def join_norms(net: nn.Module, group: Group, *, compiled: bool) -> None:
     for parent in list(net.modules()):
         for name, child in parent.named_children():
             if isinstance(child, nn.BatchNorm2d):
-                norm: nn.Module = JointBatchNorm(child, group)
-                setattr(parent, name, _opaque(norm) if compiled else norm)
-
-
-def _opaque(module: nn.Module) -> nn.Module:
-    hidden: nn.Module = torch.compiler.disable(module)  # type: ignore[no-untyped-call]
-    return hidden
+                norm = JointBatchNorm(child, group)
+                if compiled:
+                    norm.forward = torch.compiler.disable(norm.forward)  # type: ignore[method-assign, no-untyped-call]
+                setattr(parent, name, norm)
 
 
 class _Normalise(torch.autograd.Function):
