@@ -17,7 +17,7 @@ from rookery.learning import Learner, LearningConfig, Place, RankLearner
 from rookery.nets import NetConfig, build_net
 from rookery.replay import ReplayConfig, Samples, Window
 
-LIMIT = 40.0
+LIMIT = 120.0
 SPAWN = multiprocessing.get_context("spawn")
 
 
