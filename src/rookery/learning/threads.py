@@ -6,6 +6,7 @@ from copy import deepcopy
 
 import torch
 from torch import nn
+from torch.nn.utils import convert_conv2d_weight_memory_format
 
 ROUNDS = 3
 
@@ -13,7 +14,7 @@ ROUNDS = 3
 def gain_of_threads(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> float:
     """How many times as fast as one thread all cores are, at gradients of a batch of `rows`."""
     before = torch.get_num_threads()
-    trial = deepcopy(net).train()
+    trial = convert_conv2d_weight_memory_format(deepcopy(net), torch.channels_last).train()
     planes = torch.rand(rows, *planes_shape).contiguous(memory_format=torch.channels_last)
     try:
         alone, together = (

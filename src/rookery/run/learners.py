@@ -13,7 +13,7 @@ from rookery.run.posts import Posts
 from rookery.run.team import Team
 from rookery.runtime import Cluster, Event, find_devices
 
-GAIN_OF_TRAINERS = 0.85
+GAIN_OF_TRAINERS = {"distributed": 0.78, "data_parallel": 0.91}
 """Speed of trainers on a CPU core each, as a share of as many alone (docs/benchmarks.md)."""
 
 
@@ -49,4 +49,4 @@ def _count(
         return len(devices)
     cores = os.cpu_count() or 1
     gain = gain_of_threads(net, game.planes_shape, rows=learning.batch_size)
-    return cores if gain < GAIN_OF_TRAINERS * cores else 1
+    return cores if gain < GAIN_OF_TRAINERS[learning.method] * cores else 1
