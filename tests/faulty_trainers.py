@@ -2,31 +2,24 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import psutil
 import torch
 
-from rank_processes import random_window
+from rank_processes import TOGETHER, random_window
 from rookery.games import game
 from rookery.learning import LearningConfig, RankLearner
 from rookery.nets import NetConfig, build_net
-from rookery.run import Config, trainer
+from rookery.run import Config, RunConfig, trainer
 from rookery.run.posts import Posts
 from rookery.run.team import Team
 from rookery.runtime import Event, Link
 
 RULES = game("connect4")
-CONFIG = LearningConfig(
-    method="distributed",
-    batch_size=48,
-    precision="float32",
-    warmup_updates=3,
-    learning_rate=1e-4,
-    balance_every=0,
-    patience=4.0,
-)
+CONFIG = replace(TOGETHER, patience=4.0)
 
 
 class Fallible(RankLearner):
@@ -85,9 +78,12 @@ def new_team(
     size: int, config: LearningConfig = CONFIG, kind: type[Team] = Team
 ) -> tuple[Team, list[Event]]:
     """A team with the net of `rank_processes.new_learner`, and what it tells."""
-    settings = Config("connect4", "test", learning=config, net=NetConfig(width=8, depth=1))
     settings = Config(
-        **{**vars(settings), "run": type(settings.run)(**{**vars(settings.run), "seed": 7})}
+        "connect4",
+        "test",
+        run=RunConfig(seed=7),
+        learning=config,
+        net=NetConfig(width=8, depth=1),
     )
     net = build_net(settings.net, RULES.planes_shape, RULES.num_actions, seed=3)
     events: list[Event] = []

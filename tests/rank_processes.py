@@ -18,6 +18,14 @@ from rookery.nets import NetConfig, build_net
 from rookery.replay import ReplayConfig, Samples, Window
 
 LIMIT = 120.0
+TOGETHER = LearningConfig(
+    method="distributed",
+    batch_size=48,
+    precision="float32",
+    warmup_updates=3,
+    learning_rate=1e-4,
+    balance_every=0,
+)
 SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -39,14 +47,21 @@ class Job:
 def random_window(rules: Game, rows: int) -> Window:
     """Positions of random games with random targets."""
     rng, window = generator(0, "rank test"), Window(rules, ReplayConfig())
-    window.add(Samples.from_records([_row(rules, rng) for _ in range(rows)], 0))
+    records = [one_row(rules, random_moves(rules, rng), rng=rng) for _ in range(rows)]
+    window.add(Samples.from_records(records, 0))
     return window
 
 
-def _row(rules: Game, rng: np.random.Generator) -> GameRecord:
+def random_moves(rules: Game, rng: np.random.Generator) -> list[int]:
+    """Up to four legal moves."""
     moves: list[int] = []
     for _ in range(int(rng.integers(5))):
         moves.append(int(rng.choice(rules.legal_actions(rules.replay(moves)))))
+    return moves
+
+
+def one_row(rules: Game, moves: list[int], *, rng: np.random.Generator) -> GameRecord:
+    """The position after `moves` with random targets."""
     states = rules.blank_states(1)
     states[0] = rules.replay(moves)
     legal = rules.legal_actions(states[0])

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from rank_processes import one_row, random_moves
 from rookery.base import generator
-from rookery.games import Game, GameRecord, game
+from rookery.games import Game, game
 from rookery.replay import ReplayConfig, Samples, Window
 
 
@@ -26,29 +26,6 @@ class TinyNet(nn.Module):
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         x = torch.relu(self.norm(self.conv(planes))).flatten(1)
         return self.policy(x), self.wdl(x)
-
-
-def random_moves(rules: Game, rng: np.random.Generator) -> list[int]:
-    moves: list[int] = []
-    for _ in range(int(rng.integers(5))):
-        moves.append(int(rng.choice(rules.legal_actions(rules.replay(moves)))))
-    return moves
-
-
-def one_row(rules: Game, moves: list[int], *, rng: np.random.Generator) -> GameRecord:
-    state = rules.blank_states(1)
-    state[0] = rules.replay(moves)
-    legal = rules.legal_actions(state[0])
-    return GameRecord(
-        states=state,
-        actions=np.array(legal[:1], np.int16),
-        values=np.array([[rng.uniform(-0.5, 0.5), 0.3]], np.float32),
-        policy_starts=np.array([0, len(legal)], np.int32),
-        policy_actions=np.array(legal, np.int16),
-        policy=rng.dirichlet(np.ones(len(legal))).astype(np.float16),
-        result=int(rng.integers(-1, 2)),
-        first_ply=0,
-    )
 
 
 @pytest.fixture(autouse=True)

@@ -8,19 +8,11 @@ import numpy as np
 import pytest
 
 from apart import apart
+from rank_processes import TOGETHER as CONFIG
 from rank_processes import learn_alone, learn_together, new_learner, random_window
 from rookery.learning import Learner, LearningConfig
 from rookery.learning.balance import fair_shares, rows_of
 from rookery.replay import deal
-
-CONFIG = LearningConfig(
-    method="distributed",
-    batch_size=48,
-    precision="float32",
-    warmup_updates=3,
-    learning_rate=1e-4,
-    balance_every=0,
-)
 
 
 def test_the_measure_sees_a_single_missing_update() -> None:
