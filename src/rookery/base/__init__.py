@@ -1,5 +1,6 @@
 """The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
 
+from rookery.base.bits import Bits, count_bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
 from rookery.base.errors import (
     ConfigError,
@@ -24,6 +25,7 @@ from rookery.base.files import (
 from rookery.base.randomness import generator, seeds, uniform
 
 __all__ = [
+    "Bits",
     "ConfigError",
     "DeviceMissing",
     "DiskFull",
@@ -35,9 +37,12 @@ __all__ = [
     "RunFolderError",
     "UnknownName",
     "compiled",
+    "count_bits",
     "fingerprint",
     "generator",
+    "highest",
     "interpreted",
+    "lowest",
     "namespace",
     "pack_arrays",
     "parallel",

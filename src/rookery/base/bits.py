@@ -1,0 +1,60 @@
+"""Bit scans that compile to one instruction on every device, and still run interpreted."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
+
+from rookery.base.compiled import compiled
+
+Bits = np.uint64
+"""64 squares or flags."""
+
+if numba.config.DISABLE_JIT:
+
+    def lowest(bits: Bits) -> Bits:
+        """The place of the lowest bit set; there must be one."""
+        return np.uint64((int(bits) & -int(bits)).bit_length() - 1)
+
+    def highest(bits: Bits) -> Bits:
+        """The place of the highest bit set; there must be one."""
+        return np.uint64(int(bits).bit_length() - 1)
+
+    def count_bits(bits: Bits) -> int:
+        """How many bits are set."""
+        return int(bits).bit_count()
+
+else:
+
+    def _instruction(name: str) -> Any:
+        """An LLVM instruction from one uint64 to another; zero is left undefined."""
+
+        @intrinsic  # type: ignore[misc]
+        def scan(context, bits):  # type: ignore[no-untyped-def]
+            def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+                extra = [ir.Constant(ir.IntType(1), 1)] if name != "ctpop" else []
+                return getattr(builder, name)(arguments[0], *extra)
+
+            return numba.types.uint64(numba.types.uint64), code
+
+        return scan
+
+    _trailing, _leading, _set = (_instruction(name) for name in ("cttz", "ctlz", "ctpop"))
+    _LAST = np.uint64(63)
+
+    @compiled
+    def lowest(bits: Bits) -> Bits:
+        """The place of the lowest bit set; there must be one."""
+        return _trailing(bits)
+
+    @compiled
+    def highest(bits: Bits) -> Bits:
+        """The place of the highest bit set; there must be one."""
+        return _LAST - _leading(bits)
+
+    @compiled
+    def count_bits(bits: Bits) -> int:
+        """How many bits are set."""
+        return np.int64(_set(bits))
