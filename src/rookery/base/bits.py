@@ -4,13 +4,13 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 
 from rookery.base.compiled import compiled
 
-Bits = np.uint64
-"""64 squares or flags."""
+Bits = Any
+"""64 squares or flags: np.uint64."""
 
 if numba.config.DISABLE_JIT:
 
@@ -31,7 +31,7 @@ else:
     def _instruction(name: str) -> Any:
         """An LLVM instruction from one uint64 to another; zero is left undefined."""
 
-        @intrinsic  # type: ignore[misc]
+        @intrinsic
         def scan(context, bits):  # type: ignore[no-untyped-def]
             def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
                 extra = [ir.Constant(ir.IntType(1), 1)] if name != "ctpop" else []
@@ -57,4 +57,4 @@ else:
     @compiled
     def count_bits(bits: Bits) -> int:
         """How many bits are set."""
-        return np.int64(_set(bits))
+        return int(_set(bits))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import seeds
-from rookery.games import Game, States
+from rookery.games import Game, Memory, States
 from rookery.search import cpu
 from rookery.search.decisions import Decisions
 from rookery.search.evaluators import Evaluator
@@ -45,6 +45,11 @@ class Search:
     def roots(self) -> States:
         """[G] the positions to search, for the caller to fill; none may be over."""
         return self.tree.states[:, 0]
+
+    @property
+    def memory(self) -> Memory:
+        """What stood before the roots, for the caller to fill where positions may repeat."""
+        return self.tree.memory
 
     def run(self, simulations: int, num_games: int | None = None) -> Decisions:
         """Search the first `num_games` roots (all by default), `simulations` each."""

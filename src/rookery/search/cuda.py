@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from rookery.base import seeds
-from rookery.games import Game, States
+from rookery.games import Game, States, new_memory
 from rookery.runtime import Graph, copy_in, cuda, kernel, launch, to_host, view, zeros
 from rookery.search import simulate
 from rookery.search.decisions import Decisions
 from rookery.search.evaluators import DeviceEvaluator
 from rookery.search.gumbel import visit_table
 from rookery.search.settings import SearchConfig
-from rookery.search.tree import Tree, layout
+from rookery.search.tree import assemble, layout
 
 FREE_SIMULATIONS = np.int64(6)
 """Simulations of a game in one wave: one that needs the net, after a few that do not.
@@ -92,7 +92,7 @@ class DeviceTrees:
         self.device = device = evaluator.device
         self._evaluator = evaluator
         arrays = layout(game, num_games, max_simulations)
-        self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
+        self.tree = assemble(zeros(device, dtype, *shape) for dtype, shape in arrays)
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
         self.kernels = bind(game.rules, config.method)
         self._planes = torch.zeros((num_games, *game.planes_shape), device=device)
@@ -132,6 +132,7 @@ class CudaSearch:
         self.config = config
         self.max_simulations = max_simulations
         self.roots: States = game.blank_states(num_games)
+        self.memory = new_memory(game, num_games)
         self._trees = DeviceTrees(
             game,
             evaluator,
@@ -175,6 +176,8 @@ class CudaSearch:
         table[:, :simulations] = visit_table(self.config.considered, simulations)
         copy_in(self._table, table)
         copy_in(self._roots, self.roots)
+        copy_in(trees.tree.memory.keys, self.memory.keys)
+        copy_in(trees.tree.memory.counts, self.memory.counts)
         launch(self._plant, count, trees.tree, self._roots)
         everyone = trees.num_games
         launch(trees.kernels.begin, everyone, trees.tree, trees.settings, simulations, count)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, namespace
-from rookery.games import ONGOING, WIN
+from rookery.games import ONGOING, WIN, count_times
 from rookery.search import gumbel, puct
 from rookery.search.decide import write_decision
 from rookery.search.settings import Settings
@@ -116,8 +116,46 @@ def bind_way(way: ModuleType) -> ModuleType:
     return namespace(f"{way.__name__}.way", functions)
 
 
+COMES_BACK = 2
+"""Who comes back to a position within a search can come back again: it counts twice."""
+
+
+def bind_recognition(rules: ModuleType) -> ModuleType:
+    """`root(tree, g)` and `leaf(tree, g, node)`: positions recognised, where the rules ask."""
+
+    @compiled
+    def pass_root(tree, g):  # type: ignore[no-untyped-def]
+        """Rules whose positions never repeat have no keys."""
+
+    @compiled
+    def pass_leaf(tree, g, node):  # type: ignore[no-untyped-def]
+        """Rules whose positions never repeat have no keys."""
+
+    @compiled
+    def root(tree, g):  # type: ignore[no-untyped-def]
+        """Note the key of the root."""
+        tree.keys[g, 0] = rules.key(tree.states[g, 0])
+
+    @compiled
+    def leaf(tree, g, node):  # type: ignore[no-untyped-def]
+        """Note the key of a new leaf, and tell its state how often it stood before."""
+        key, quiet = rules.key(tree.states[g, node]), rules.quiet(tree.states[g, node])
+        tree.keys[g, node] = key
+        length = np.int64(tree.searches[g].path_length)
+        times = count_times(tree.memory, g, key, quiet - length)
+        for back in range(1, min(length, quiet) + 1):
+            if tree.keys[g, tree.path[g, length - back].node] == key:
+                times += COMES_BACK
+        rules.recall(tree.states[g, node], times)
+
+    has_keys = hasattr(rules, "key")
+    functions = {"root": root, "leaf": leaf} if has_keys else {"root": pass_root, "leaf": pass_leaf}
+    return namespace(f"{rules.__name__}.recognition", functions)
+
+
 def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
     """`grow`, `expand` and `write_planes`: what the rules have to do with a leaf."""
+    recognition = bind_recognition(rules)
 
     @compiled
     def grow(tree, g):  # type: ignore[no-untyped-def]
@@ -127,6 +165,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         node = add_node(tree, g, edge)
         tree.states[g, node] = tree.states[g, parent]
         rules.play(tree.states[g, node], tree.edges[g, edge].action)
+        recognition.leaf(tree, g, node)
         tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
         return node
 
@@ -154,6 +193,13 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
 def bind(rules: ModuleType, method: str) -> ModuleType:
     """`begin`, `descend`, `write_planes`, `ascend` and `decide`: a game, and a way to search it."""
     steps, leaf = bind_way(WAYS[method]), bind_leaf(rules, WAYS[method])
+    recognition = bind_recognition(rules)
+
+    @compiled
+    def begin(tree, settings, simulations, g):  # type: ignore[no-untyped-def]
+        """Empty tree g, draw the noise of its root, and owe it `simulations`."""
+        steps.begin(tree, settings, simulations, g)
+        recognition.root(tree, g)
 
     @compiled
     def descend(tree, settings, table, limit, g):  # type: ignore[no-untyped-def]
@@ -182,7 +228,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             back_up(tree, settings, g, value, draw)
 
     functions = {
-        "begin": steps.begin,
+        "begin": begin,
         "descend": descend,
         "write_planes": leaf.write_planes,
         "ascend": ascend,

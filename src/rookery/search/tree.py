@@ -8,13 +8,14 @@ Records are read and written as `tree.edges[g, edge].visits`: few arrays, so tha
 quickly, and all that is known of an edge in one place of memory.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled
-from rookery.games import LOSS, ONGOING, Game, States
+from rookery.games import LOSS, ONGOING, Game, Memory, States
 from rookery.search.settings import Settings
 
 UNVISITED = -1
@@ -30,7 +31,8 @@ NODE = np.dtype(
         ("value", np.float32),  # the net's, for the player to move
         ("draw", np.float32),  # the net's probability of a draw
         ("proof", np.int32),  # ONGOING, or the proved WIN, DRAW or LOSS for the player to move
-    ]
+    ],
+    align=True,  # so that a GPU reads whole words
 )
 EDGE = np.dtype(
     [
@@ -42,7 +44,8 @@ EDGE = np.dtype(
         ("log_prior", np.float32),
         ("value_sum", np.float32),  # for the player who moves
         ("draw_sum", np.float32),
-    ]
+    ],
+    align=True,
 )
 SEARCH = np.dtype(
     [
@@ -51,9 +54,10 @@ SEARCH = np.dtype(
         ("simulations_left", np.int32),
         ("path_length", np.int32),
         ("leaf", np.int32),  # the node at the end of the path
-    ]
+    ],
+    align=True,
 )
-STEP = np.dtype([("node", np.int32), ("edge", np.int32)])
+STEP = np.dtype([("node", np.int32), ("edge", np.int32)], align=True)
 
 
 class Tree(NamedTuple):
@@ -68,6 +72,8 @@ class Tree(NamedTuple):
     scores: [G, L] scratch, one number an edge.
     legal: [G, L] scratch for the rules.
     streams: [G] states of `base.uniform`.
+    keys: [G, N] of the positions, where the rules offer them; [G, 1] where not.
+    memory: what stood before the roots.
     """
 
     states: States
@@ -79,6 +85,8 @@ class Tree(NamedTuple):
     scores: NDArray[np.float32]
     legal: NDArray[np.int32]
     streams: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    memory: Memory
 
 
 Edge = Any  # one EDGE record
@@ -99,13 +107,22 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
         (np.float32, (num_games, legal)),
         (np.int32, (num_games, legal)),
         (np.uint64, (num_games,)),
+        (np.uint64, (num_games, nodes + 1 if game.memory > 1 else 1)),
+        (np.uint64, (num_games, game.memory)),
+        (np.int64, (num_games,)),
     )
+
+
+def assemble(arrays: Iterable[Any]) -> Tree:
+    """The tree made of the arrays of `layout`, wherever they are."""
+    *own, keys, counts = arrays
+    return Tree(*own, Memory(keys, counts))
 
 
 def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
     """Empty trees in the host's memory."""
     arrays = layout(game, num_games, max_simulations)
-    return Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
+    return assemble(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays)
 
 
 def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -71,7 +71,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         moves, history = stage.moves, stage.history
         answers = (moves.actions, moves.policy, stage.visits, moves.values)
         search.decide(stage.tree, stage.settings, g, *answers)
-        play.advance(history, stage.roots, moves, stage.manner, g)
+        play.advance(history, stage.roots, stage.tree.memory, moves, stage.manner, g)
         stage.turns[g] += 1
         if history.results[g] == ONGOING:
             clock.begin(stage, g)
@@ -82,7 +82,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def renew(stage, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, behind the rows of the last."""
         stage.history.firsts[g] += stage.history.lengths[g]
-        play.restart(stage.history, stage.roots, stage.manner, g)
+        play.restart(stage.history, stage.roots, stage.tree.memory, stage.manner, g)
         clock.begin(stage, g)
 
     functions = {"begin": begin, "turn": turn, "renew": renew}

@@ -61,9 +61,10 @@ class DeviceSelfPlay:
         )
         self._kernels = bind(game.rules, search.method)
         self._turns = torch.zeros(config.games, dtype=torch.int64, device=self._device)
-        num_rows = SPARE * (game.max_plies + moves)
+        self._longest = config.longest_game(game)
+        num_rows = SPARE * (self._longest + moves)
         self._stage = self._new_stage(search.considered, num_rows, seed)
-        room = config.games * (game.max_plies + moves)
+        room = config.games * (self._longest + moves)
         self._harvests = [Harvest(game, room, self._device) for _ in range(2)]
         self._graph = Graph(self._waves, self._device)
         self._turns.zero_()  # the capture's own waves are not counted
@@ -123,7 +124,7 @@ class DeviceSelfPlay:
         self._launch("begin", self._stage)
 
     def _waves(self) -> None:
-        self._launch("renew", self._stage, self._game.max_plies)
+        self._launch("renew", self._stage, self._longest)
         for _ in range(WAVES):
             self._launch("turn", self._stage)
             self._launch("descend", self._stage, self._trees.needs_net)
@@ -140,6 +141,8 @@ class DeviceSelfPlay:
         return {
             **{f"history.{name}": column for name, column in history.items()},
             **{f"marks.{name}": column for name, column in marks.items()},
+            "memory.counts": self._stage.tree.memory.counts,
+            "memory.keys": self._stage.tree.memory.keys,
             "roots": self._stage.roots,
             "streams": self._stage.tree.streams,
             "now": self._stage.plan.now,
@@ -159,7 +162,7 @@ class DeviceSelfPlay:
             roots=zeros(self._device, game.state_dtype, count),
             moves=Moves(actions, policy, values),
             visits=visits,
-            manner=manner_of(self.config),
+            manner=manner_of(self.config, game),
             plan=self._new_plan(considered),
             turns=view(self._turns),
         )

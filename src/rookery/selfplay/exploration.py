@@ -13,7 +13,8 @@ def draw_move(
     """A move drawn with probability policy ** (1 / temperature), by stream g."""
     total = 0.0
     for action in range(policy.shape[0]):
-        total += policy[action] ** (1.0 / temperature)
+        if policy[action] > 0:
+            total += policy[action] ** (1.0 / temperature)
     mark = uniform(streams, g) * total
     last = 0
     for action in range(policy.shape[0]):

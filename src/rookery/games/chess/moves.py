@@ -7,7 +7,7 @@ one set of rules, without sides.
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import Bits, Index, compiled, count_bits, lowest
+from rookery.base import Bits, Index, compiled, lowest
 from rookery.games.chess.actions import ACTION_OF, FROM_TO, PIECES, UNDERPROMOTION_OF
 from rookery.games.chess.attacks import (
     ALL,
@@ -98,7 +98,7 @@ def pawn_captures(state: State, sight: Sight) -> tuple[Bits, Bits]:
 
 @compiled
 def passing_takers(state: State, sight: Sight) -> Bits:
-    """The mover's pawns that may take en passant: tried on the board, for two pawns leave a rank."""
+    """The mover's pawns that may take en passant: tried out, for two pawns leave a rank."""
     goal, found = state.passant, U0
     if not goal:
         return found
@@ -196,7 +196,7 @@ def is_insufficient(state: State) -> bool:
     if not minors & (minors - U1):
         return True
     bishops = state.bishops
-    return not state.knights and (not bishops & DARK or not bishops & ~DARK)
+    return bool(not state.knights and (not bishops & DARK or not bishops & ~DARK))
 
 
 @compiled
@@ -268,8 +268,10 @@ def play(state: State, action: Index) -> None:
     move = U(FROM_TO[action])
     bit, goal, piece = U1 << (move & U63), U1 << (move >> U6 & U63), move >> U12
     is_pawn, is_king = state.pawns & bit, state.kings & bit
-    is_capture = goal & ~state.own & (
-        state.pawns | state.knights | state.bishops | state.rooks | state.queens
+    is_capture = (
+        goal
+        & ~state.own
+        & (state.pawns | state.knights | state.bishops | state.rooks | state.queens)
     )
     state.clock = 0 if is_pawn or is_capture else state.clock + 1
     state.repeats = 0

@@ -100,7 +100,9 @@ def _to_mover(bits: np.uint64, state: State) -> np.uint64:
 
 def _read_rights(rights: str, men: dict[int, str]) -> np.uint64:
     """The rooks that may castle; they and their kings must stand at home."""
-    if rights != "-" and (not rights or len(set(rights)) < len(rights) or set(rights) - set(RIGHTS)):
+    if rights != "-" and (
+        not rights or len(set(rights)) < len(rights) or set(rights) - set(RIGHTS)
+    ):
         raise IllegalPosition(f"castling rights are some of KQkq or -, got {rights!r}")
     squares = []
     for letter in rights.replace("-", ""):
@@ -144,7 +146,9 @@ def _check(state: State) -> None:
 def write_position(state: State) -> str:
     """The FEN of `state`."""
     men = _men(state)
-    rows = ["".join(men.get(8 * rank + file, "1") for file in range(8)) for rank in range(7, -1, -1)]
+    rows = [
+        "".join(men.get(8 * rank + file, "1") for file in range(8)) for rank in range(7, -1, -1)
+    ]
     board = re.sub("1+", lambda run: str(len(run[0])), "/".join(rows))
     castling, passant = int(_to_mover(state.castling, state)), int(_to_mover(state.passant, state))
     rights = "".join(right for right, (rook, _) in RIGHTS.items() if castling >> rook & 1) or "-"
