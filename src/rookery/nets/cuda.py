@@ -174,7 +174,8 @@ class _Fused:
         split = policy.conv.out_channels
         drawn, seen = mixed[..., :split], mixed[..., split : split + value.conv.out_channels]
         hidden = functional.relu(value.hidden(_in_order(functional.relu(seen.float()))))
-        if isinstance(policy, PolicyHead):
+        if self._picked is None:
+            assert isinstance(policy, PolicyHead)
             logits = policy.last(_in_order(functional.relu(drawn.float())))
         else:
             logits = mixed.flatten(1).index_select(1, self._picked).float()

@@ -49,7 +49,7 @@ class Search:
     @property
     def memory(self) -> Memory:
         """What stood before the roots, for the caller to fill where positions may repeat."""
-        return self.tree.memory
+        return Memory(self.tree.past, self.tree.past_counts)
 
     def run(self, simulations: int, num_games: int | None = None) -> Decisions:
         """Search the first `num_games` roots (all by default), `simulations` each."""

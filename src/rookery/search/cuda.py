@@ -19,7 +19,7 @@ from rookery.search.decisions import Decisions
 from rookery.search.evaluators import DeviceEvaluator
 from rookery.search.gumbel import visit_table
 from rookery.search.settings import SearchConfig
-from rookery.search.tree import assemble, layout
+from rookery.search.tree import Tree, layout
 
 FREE_SIMULATIONS = np.int64(6)
 """Simulations of a game in one wave: one that needs the net, after a few that do not.
@@ -92,7 +92,7 @@ class DeviceTrees:
         self.device = device = evaluator.device
         self._evaluator = evaluator
         arrays = layout(game, num_games, max_simulations)
-        self.tree = assemble(zeros(device, dtype, *shape) for dtype, shape in arrays)
+        self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
         self.kernels = bind(game.rules, config.method)
         self._planes = torch.zeros((num_games, *game.planes_shape), device=device)
@@ -176,8 +176,8 @@ class CudaSearch:
         table[:, :simulations] = visit_table(self.config.considered, simulations)
         copy_in(self._table, table)
         copy_in(self._roots, self.roots)
-        copy_in(trees.tree.memory.keys, self.memory.keys)
-        copy_in(trees.tree.memory.counts, self.memory.counts)
+        copy_in(trees.tree.past, self.memory.keys)
+        copy_in(trees.tree.past_counts, self.memory.counts)
         launch(self._plant, count, trees.tree, self._roots)
         everyone = trees.num_games
         launch(trees.kernels.begin, everyone, trees.tree, trees.settings, simulations, count)

@@ -15,7 +15,16 @@ from rookery.games import ONGOING, WIN, count_times
 from rookery.search import gumbel, puct
 from rookery.search.decide import write_decision
 from rookery.search.settings import Settings
-from rookery.search.tree import NEVER, UNVISITED, Tree, add_edges, add_node, edges_of, plant
+from rookery.search.tree import (
+    NEVER,
+    UNVISITED,
+    Tree,
+    add_edges,
+    add_node,
+    edges_of,
+    memory_of,
+    plant,
+)
 
 WAYS = {"gumbel": gumbel, "puct": puct}
 """A way is a module: `draw_noise`, `temper_noise`, `select` and `score_root`."""
@@ -142,7 +151,7 @@ def bind_recognition(rules: ModuleType) -> ModuleType:
         key, quiet = rules.key(tree.states[g, node]), rules.quiet(tree.states[g, node])
         tree.keys[g, node] = key
         length = np.int64(tree.searches[g].path_length)
-        times = count_times(tree.memory, g, key, quiet - length)
+        times = count_times(memory_of(tree), g, key, quiet - length)
         for back in range(1, min(length, quiet) + 1):
             if tree.keys[g, tree.path[g, length - back].node] == key:
                 times += COMES_BACK

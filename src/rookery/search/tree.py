@@ -8,7 +8,6 @@ Records are read and written as `tree.edges[g, edge].visits`: few arrays, so tha
 quickly, and all that is known of an edge in one place of memory.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +72,8 @@ class Tree(NamedTuple):
     legal: [G, L] scratch for the rules.
     streams: [G] states of `base.uniform`.
     keys: [G, N] of the positions, where the rules offer them; [G, 1] where not.
-    memory: what stood before the roots.
+    past: [G, M] keys of what stood before the roots, and
+    past_counts: [G] how much; see `memory_of`.
     """
 
     states: States
@@ -86,7 +86,8 @@ class Tree(NamedTuple):
     legal: NDArray[np.int32]
     streams: NDArray[np.uint64]
     keys: NDArray[np.uint64]
-    memory: Memory
+    past: NDArray[np.uint64]
+    past_counts: NDArray[np.int64]
 
 
 Edge = Any  # one EDGE record
@@ -113,20 +114,20 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
     )
 
 
-def assemble(arrays: Iterable[Any]) -> Tree:
-    """The tree made of the arrays of `layout`, wherever they are."""
-    *own, keys, counts = arrays
-    return Tree(*own, Memory(keys, counts))
-
-
 def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
     """Empty trees in the host's memory."""
     arrays = layout(game, num_games, max_simulations)
-    return assemble(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays)
+    return Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
 
 
 def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return np.zeros(shape, np.dtype((np.record, dtype)) if dtype.names else dtype)
+
+
+@compiled
+def memory_of(tree: Tree) -> Memory:
+    """What stood before the roots."""
+    return Memory(tree.past, tree.past_counts)
 
 
 @compiled

@@ -15,7 +15,7 @@ import numpy as np
 from rookery.base import compiled, namespace
 from rookery.games import ONGOING
 from rookery.runtime import cuda, kernel
-from rookery.search import FREE_SIMULATIONS, bind_simulation
+from rookery.search import FREE_SIMULATIONS, bind_simulation, memory_of
 from rookery.selfplay.harvest import Marks, close_up, copy_out, count_ended, mark_end
 from rookery.selfplay.history import History
 from rookery.selfplay.kernels import Manner, Moves, bind_one
@@ -71,7 +71,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         moves, history = stage.moves, stage.history
         answers = (moves.actions, moves.policy, stage.visits, moves.values)
         search.decide(stage.tree, stage.settings, g, *answers)
-        play.advance(history, stage.roots, stage.tree.memory, moves, stage.manner, g)
+        play.advance(history, stage.roots, memory_of(stage.tree), moves, stage.manner, g)
         stage.turns[g] += 1
         if history.results[g] == ONGOING:
             clock.begin(stage, g)
@@ -82,7 +82,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def renew(stage, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, behind the rows of the last."""
         stage.history.firsts[g] += stage.history.lengths[g]
-        play.restart(stage.history, stage.roots, stage.tree.memory, stage.manner, g)
+        play.restart(stage.history, stage.roots, memory_of(stage.tree), stage.manner, g)
         clock.begin(stage, g)
 
     functions = {"begin": begin, "turn": turn, "renew": renew}

@@ -141,8 +141,8 @@ class DeviceSelfPlay:
         return {
             **{f"history.{name}": column for name, column in history.items()},
             **{f"marks.{name}": column for name, column in marks.items()},
-            "memory.counts": self._stage.tree.memory.counts,
-            "memory.keys": self._stage.tree.memory.keys,
+            "memory.counts": self._stage.tree.past_counts,
+            "memory.keys": self._stage.tree.past,
             "roots": self._stage.roots,
             "streams": self._stage.tree.streams,
             "now": self._stage.plan.now,

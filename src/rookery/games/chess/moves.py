@@ -184,7 +184,7 @@ def can_move(state: State, sight: Sight) -> bool:
         if piece_targets(state, sight, lowest(pieces)):
             return True
         pieces &= pieces - U1
-    return passing_takers(state, sight) != U0
+    return bool(passing_takers(state, sight))
 
 
 @compiled

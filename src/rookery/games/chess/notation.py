@@ -100,9 +100,8 @@ def _to_mover(bits: np.uint64, state: State) -> np.uint64:
 
 def _read_rights(rights: str, men: dict[int, str]) -> np.uint64:
     """The rooks that may castle; they and their kings must stand at home."""
-    if rights != "-" and (
-        not rights or len(set(rights)) < len(rights) or set(rights) - set(RIGHTS)
-    ):
+    is_odd = len(set(rights)) < len(rights) or set(rights) - set(RIGHTS)
+    if rights != "-" and is_odd:
         raise IllegalPosition(f"castling rights are some of KQkq or -, got {rights!r}")
     squares = []
     for letter in rights.replace("-", ""):
