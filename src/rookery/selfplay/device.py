@@ -111,8 +111,7 @@ class DeviceSelfPlay:
         """The games under way and all random streams; searches under way begin anew."""
         columns = {name: to_host(column) for name, column in self._columns().items()}
         rows = int((columns["history.firsts"] + columns["history.lengths"]).max())
-        is_row = {name: column.ndim > 1 for name, column in columns.items()}
-        return {name: c[:, :rows] if is_row[name] else c for name, c in columns.items()}
+        return {name: c[:, :rows] if _is_rows(name, c) else c for name, c in columns.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
@@ -181,3 +180,8 @@ class DeviceSelfPlay:
         copy_in(plan.simulations, counts)
         copy_in(plan.tables, tables)
         return plan
+
+
+def _is_rows(name: str, column: NDArray[Any]) -> bool:
+    """Whether a column of the state has a row a position."""
+    return name.startswith(("history.", "marks.")) and column.ndim > 1
