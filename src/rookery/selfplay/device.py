@@ -152,15 +152,13 @@ class DeviceSelfPlay:
         arrays = layout(game, count, num_rows)
         history = History(*(zeros(self._device, dtype, *shape) for dtype, shape in arrays))
         copy_in(history.streams, seeds(count, seed, "selfplay"))
-        actions, policy, visits, values = trees.answers
         return Stage(
             tree=trees.tree,
             settings=trees.settings,
             history=history,
             marks=new_marks(count, num_rows, self._device),
             roots=zeros(self._device, game.state_dtype, count),
-            moves=Moves(actions, policy, values),
-            visits=visits,
+            moves=Moves(*trees.answers),
             manner=manner_of(self.config, game),
             plan=self._new_plan(considered),
             turns=view(self._turns),

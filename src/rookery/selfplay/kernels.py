@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rookery.base import Index, compiled, namespace, parallel
 from rookery.games import DRAW, LOSS, ONGOING, Game, bind_memory
 from rookery.selfplay.config import SelfPlayConfig
-from rookery.selfplay.exploration import draw_move, draw_opening_plies
+from rookery.selfplay.exploration import draw_index, draw_opening_plies
 from rookery.selfplay.history import History
 from rookery.selfplay.openings import bind as bind_openings
 
@@ -40,7 +40,12 @@ def manner_of(config: SelfPlayConfig, game: Game) -> Manner:
 
 
 class Moves(NamedTuple):
-    """The decisions of G searches, as kernels take them (see `search.Decisions`)."""
+    """The decisions of G searches, as kernels take them (see `search.Decisions`).
+
+    actions: [G] the moves found best.
+    policy: [G, L] over the legal moves, in the rules' order.
+    values: [G, 2] value and draw probability.
+    """
 
     actions: NDArray[np.int32]
     policy: NDArray[np.float32]
@@ -48,27 +53,26 @@ class Moves(NamedTuple):
 
 
 @compiled
-def choose(history: History, moves: Moves, manner: Manner, g: Index) -> Index:
-    """The move to make: drawn from the policy in the first plies, then the search's own."""
+def choose(history: History, moves: Moves, manner: Manner, row: Index, g: Index) -> Index:
+    """The move to make from `row`: drawn from the policy in the first plies, then the best."""
     if history.first_plies[g] + history.lengths[g] < manner.temperature_plies:
-        return draw_move(moves.policy[g], manner.temperature, history.streams, g)
+        count, streams = np.int64(history.num_legal[g, row]), history.streams
+        index = draw_index(history.policy[g, row], count, manner.temperature, streams, g)
+        return np.int64(history.policy_actions[g, row, index])
     return np.int64(moves.actions[g])
 
 
 def _bind_steps(rules: ModuleType) -> ModuleType:
     @compiled
-    def write(history, roots, moves, action, g):  # type: ignore[no-untyped-def]
-        """Write down the position, its policy and the move."""
-        row = history.firsts[g] + history.lengths[g]
+    def write(history, roots, moves, row, g):  # type: ignore[no-untyped-def]
+        """Write down the position and its policy."""
         history.states[g, row] = roots[g]
-        history.actions[g, row] = action
         history.values[g, row, 0] = moves.values[g, 0]
         history.values[g, row, 1] = moves.values[g, 1]
         count = rules.legal(roots[g], history.policy_actions[g, row])
         history.num_legal[g, row] = count
         for i in range(count):
-            history.policy[g, row, i] = moves.policy[g, history.policy_actions[g, row, i]]
-        history.lengths[g] += 1
+            history.policy[g, row, i] = moves.policy[g, i]
 
     return namespace(f"{rules.__name__}.ply", {"write": write})
 
@@ -80,8 +84,11 @@ def bind_one(rules: ModuleType) -> ModuleType:
     @compiled
     def advance(history, roots, memory, moves, manner, g):  # type: ignore[no-untyped-def]
         """Make a move in game g; its result is set where that ends it."""
-        action = choose(history, moves, manner, g)
-        steps.write(history, roots, moves, action, g)
+        row = np.int64(history.firsts[g] + history.lengths[g])
+        steps.write(history, roots, moves, row, g)
+        action = choose(history, moves, manner, row, g)
+        history.actions[g, row] = action
+        history.lengths[g] += 1
         memories.play(memory, roots[g], action, g)
         outcome = rules.outcome(roots[g])
         mover = 1 if history.lengths[g] % 2 == 0 else -1  # the first player is to move again

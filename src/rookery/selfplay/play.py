@@ -82,7 +82,7 @@ class SelfPlay:
     def _move(self, simulations: int) -> list[GameRecord]:
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
-        moves = Moves(decisions.actions, decisions.policy, decisions.values)
+        moves = Moves(decisions.actions, decisions.legal_policy, decisions.values)
         self._kernels.advance(self._history, self._roots, self._search.memory, moves, self._manner)
         ended = np.flatnonzero(self._history.results != ONGOING)
         records = [to_record(self._history, int(g)) for g in ended]
