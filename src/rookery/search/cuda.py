@@ -51,8 +51,8 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
     @kernel
     def gather(tree, planes):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
-        if g < planes.shape[0]:
-            one.write_planes(tree, np.int64(g), planes[g])
+        if g < planes.shape[3]:
+            one.write_planes(tree, np.int64(g), planes[:, :, :, g])
 
     @kernel
     def ascend(tree, settings, needs_net, logits, wdl, evaluations):  # type: ignore[no-untyped-def]
@@ -97,7 +97,8 @@ class DeviceTrees:
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
         self.kernels = bind(game.rules, config.method)
-        self._planes = torch.zeros((num_games, *game.planes_shape), device=device)
+        self._planes = torch.zeros((*game.planes_shape, num_games), device=device)
+        """[P, H, W, G]: neighbouring threads write neighbouring words."""
         self.needs_net = zeros(device, np.bool_, num_games)
         self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
         """[G] leaves that the net was asked about so far."""
@@ -112,7 +113,7 @@ class DeviceTrees:
         """Ask the net about the leaves that `descend` has found, and carry its answers up."""
         count, kernels = self.num_games, self.kernels
         launch(kernels.gather, count, self.tree, view(self._planes))
-        logits, wdl = self._evaluator.forward(self._planes)
+        logits, wdl = self._evaluator.forward(self._planes.permute(3, 0, 1, 2))
         answers = (view(logits), view(wdl), view(self.evaluations))
         launch(kernels.ascend, count, self.tree, self.settings, self.needs_net, *answers)
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from rookery.base import seeds
 from rookery.games import Game
 from rookery.replay import DeviceRows
-from rookery.runtime import Graph, Stopwatch, as_tensor, copy_in, launch, to_host, view, zeros
+from rookery.runtime import Graph, Stopwatch, as_tensor, copy_in, launch, view, zeros
 from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cuda import Plan, Stage, bind
 from rookery.selfplay.harvest import Counts, Harvest, new_marks
 from rookery.selfplay.history import History, layout
+from rookery.selfplay.keeping import pack_games, unpack_games
 from rookery.selfplay.kernels import Moves, manner_of
 from rookery.selfplay.report import SelfPlayReport, report_rows
 
@@ -109,17 +110,11 @@ class DeviceSelfPlay:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The games under way and all random streams; searches under way begin anew."""
-        columns = {name: to_host(column) for name, column in self._columns().items()}
-        rows = int((columns["history.firsts"] + columns["history.lengths"]).max())
-        return {name: c[:, :rows] if _is_rows(name, c) else c for name, c in columns.items()}
+        return pack_games(self._columns())
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
-        for name, column in self._columns().items():
-            kept = state[name][: len(column)]  # a run that found less memory has fewer games now
-            whole = np.zeros(column.shape, column.dtype)
-            whole[tuple(slice(size) for size in kept.shape)] = kept
-            copy_in(column, whole)
+        unpack_games(self._columns(), state)
         self._launch("begin", self._stage)
 
     def _waves(self) -> None:
@@ -178,8 +173,3 @@ class DeviceSelfPlay:
         copy_in(plan.simulations, counts)
         copy_in(plan.tables, tables)
         return plan
-
-
-def _is_rows(name: str, column: NDArray[Any]) -> bool:
-    """Whether a column of the state has a row a position."""
-    return name.startswith(("history.", "marks.")) and column.ndim > 1
