@@ -70,7 +70,7 @@ class DeviceSelfPlay:
         self._graph = Graph(self._waves, self._device)
         self._turns.zero_()  # the capture's own waves are not counted
         self._trees.evaluations.zero_()
-        self._counts = Counts(0, 0, 0, 0)
+        self._counts = Counts(0, 0, 0, 0, 0, 0)
 
     def start(self, moves: int, *, progress: float) -> Stretch:
         """Enqueue about `moves` moves of every game and the harvest; two may be under way."""
@@ -90,6 +90,8 @@ class DeviceSelfPlay:
             simulations=stretch.simulations,
             evaluations=counts.evaluations - before.evaluations,
             seconds=stretch.watch.seconds(),
+            resign_checks=counts.checks - before.checks,
+            resign_errors=counts.errors - before.errors,
         )
         return rows, report
 
@@ -105,7 +107,10 @@ class DeviceSelfPlay:
     def collect(self) -> Harvest:
         """Enqueue gathering the games that have ended; the harvest before last is given up."""
         self._harvests.reverse()
-        self._harvests[0].fill(self._gather, self._turns, self._trees.evaluations)
+        history = self._stage.history
+        checks, errors = as_tensor(history.checks), as_tensor(history.errors)
+        counters = (self._turns, self._trees.evaluations, checks, errors)
+        self._harvests[0].fill(self._gather, *counters)
         return self._harvests[0]
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import Index, compiled, namespace, parallel
+from rookery.base import Index, Number, compiled, namespace, parallel, uniform
 from rookery.games import DRAW, LOSS, ONGOING, Game, bind_memory
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.exploration import draw_index, draw_opening_plies
@@ -24,6 +24,7 @@ class Manner(NamedTuple):
     opening_share: float
     opening_plies: int
     resign: float
+    resign_check: float
     max_plies: int
 
 
@@ -35,6 +36,7 @@ def manner_of(config: SelfPlayConfig, game: Game) -> Manner:
         opening_share=config.opening_share,
         opening_plies=config.opening_plies,
         resign=config.resign,
+        resign_check=config.resign_check,
         max_plies=config.longest_game(game),
     )
 
@@ -60,6 +62,24 @@ def choose(history: History, moves: Moves, manner: Manner, row: Index, g: Index)
         index = draw_index(history.policy[g, row], count, manner.temperature, streams, g)
         return np.int64(history.policy_actions[g, row, index])
     return np.int64(moves.actions[g])
+
+
+@compiled
+def resigns(history: History, manner: Manner, value: Number, mover: Index, g: Index) -> bool:
+    """Whether the player who found `value` resigns; in games played on it is only noted."""
+    if manner.resign == 0 or value >= -manner.resign:
+        return False
+    if history.plays_on[g] and history.gave_up[g] == 0:
+        history.gave_up[g] = mover
+    return not history.plays_on[g]
+
+
+@compiled
+def check_resignation(history: History, g: Index) -> None:
+    """Count a game that has ended and in which somebody would have resigned."""
+    if history.gave_up[g] != 0:
+        history.checks[g] += 1
+        history.errors[g] += history.results[g] != -history.gave_up[g]
 
 
 def _bind_steps(rules: ModuleType) -> ModuleType:
@@ -91,15 +111,16 @@ def bind_one(rules: ModuleType) -> ModuleType:
         history.lengths[g] += 1
         memories.play(memory, roots[g], action, g)
         outcome = rules.outcome(roots[g])
-        mover = 1 if history.lengths[g] % 2 == 0 else -1  # the first player is to move again
+        mover = 1 if history.lengths[g] % 2 == 1 else -1  # who made the move
+        history.results[g] = ONGOING
         if outcome != ONGOING:
-            history.results[g] = mover * outcome
+            history.results[g] = -mover * outcome
         elif history.first_plies[g] + history.lengths[g] >= manner.max_plies:
             history.results[g] = DRAW
-        elif moves.values[g, 0] < -manner.resign and manner.resign > 0:
-            history.results[g] = -mover * LOSS
-        else:
-            history.results[g] = ONGOING
+        elif resigns(history, manner, moves.values[g, 0], mover, g):
+            history.results[g] = mover * LOSS
+        if history.results[g] != ONGOING:
+            check_resignation(history, g)
 
     @compiled
     def restart(history, roots, memory, manner, g):  # type: ignore[no-untyped-def]
@@ -113,6 +134,9 @@ def bind_one(rules: ModuleType) -> ModuleType:
         history.first_plies[g] = plies
         history.lengths[g] = 0
         history.results[g] = ONGOING
+        history.gave_up[g] = 0
+        if manner.resign > 0:
+            history.plays_on[g] = uniform(history.streams, g) < manner.resign_check
 
     return namespace(f"{rules.__name__}.selfplay", {"advance": advance, "restart": restart})
 

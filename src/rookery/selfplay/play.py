@@ -50,6 +50,7 @@ class SelfPlay:
     ) -> tuple[list[GameRecord], SelfPlayReport]:
         """Make `moves` moves in every game; `check` is called after each and may raise to stop."""
         begun, evaluated = time.perf_counter(), self._search.evaluations
+        checks, errors = self._history.checks.sum(), self._history.errors.sum()
         simulations = self.config.simulations_at(progress)
         records: list[GameRecord] = []
         for _ in range(moves):
@@ -66,6 +67,8 @@ class SelfPlay:
             first_wins=_mean([_first_player(record) > 0 for record in records]),
             draws=_mean([record.result == 0 for record in records]),
             duplicate_games=_duplicates(records),
+            resign_checks=int(self._history.checks.sum() - checks),
+            resign_errors=int(self._history.errors.sum() - errors),
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
