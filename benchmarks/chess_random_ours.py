@@ -20,7 +20,7 @@ Run = Callable[[int], None]
 @compiled
 def draw(legal, count, streams):  # type: ignore[no-untyped-def]
     """One of the first `count` actions of `legal`."""
-    return np.int64(legal[min(int(uniform(streams, 0) * count), count - 1)])
+    return np.int64(legal[min(int(uniform(streams, 0) * np.float32(count)), count - 1)])
 
 
 def bind_step(rules: ModuleType, *, whole: bool) -> ModuleType:
