@@ -58,6 +58,18 @@ def new_net(options: argparse.Namespace) -> tuple[Any, Any]:
     return rules, build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells)
 
 
+def bare_forwards(evaluator: Any, batch: int, seconds: float) -> float:
+    """Evaluations a second of processor time, of the net alone."""
+    import numpy as np
+
+    planes = np.random.default_rng(0).random((batch, *evaluator.planes_shape), np.float32)
+    planes, start, calls = (planes < 0.3).astype(np.float32), time.process_time(), 0
+    while (elapsed := time.process_time() - start) < seconds:
+        evaluator(planes)
+        calls += 1
+    return calls * batch / elapsed
+
+
 def rookery(options: argparse.Namespace, seed: int) -> More:
     """Our self-play, some moves into the games."""
     from rookery.nets import Evaluator
@@ -66,13 +78,16 @@ def rookery(options: argparse.Namespace, seed: int) -> More:
     from rookery.selfplay import SelfPlay, SelfPlayConfig
 
     rules, net = new_net(options)
-    evaluator = Evaluator(net, rules.planes_shape, batch_size=options.games, threads=1)
+    evaluator = Evaluator(
+        net, rules.planes_shape, method=options.method, batch_size=options.games, threads=1
+    )
     manner = SelfPlayConfig(
         games=options.games, simulations=f"1, {options.simulations}@0.5", opening_share=0.0
     )
     selfplay = SelfPlay(rules, evaluator, config=manner, search=SearchConfig(), seed=seed)
     selfplay.play(QUICK_MOVES, progress=0.0)
-    print(f"    rookery on this core: {evaluator.method}", flush=True)
+    forwards = bare_forwards(evaluator, options.games, options.seconds / 4)
+    print(f"    on this core: {evaluator.method}, bare forward {forwards:.0f}/s", flush=True)
 
     def more() -> tuple[int, int]:
         records, report = selfplay.play(1, progress=1.0)
@@ -182,6 +197,7 @@ def main() -> None:
     parser.add_argument("--net", default="32x4", help="width x depth")
     parser.add_argument("--simulations", type=int, default=32)
     parser.add_argument("--games", type=int, default=64, help="of ours in step, on each core")
+    parser.add_argument("--method", default="auto", help="how our net runs; auto measures")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=8.0, help="length of a round")
     parser.add_argument("--rounds", type=int, default=3)
