@@ -15,6 +15,7 @@ steps a second of processor time.
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -112,10 +113,10 @@ def begin_process(name: str, batch: int, options: argparse.Namespace, *extra: st
     python = options.peers_python if name.startswith("pgx") else sys.executable
     is_core = name.endswith("core")
     steps = STEPS[name.split()[0]]
-    command = ["taskset", "-c", str(options.core)] if is_core else []
-    command += [python, "-W", "ignore", __file__, "--contestant", name, "--batch", str(batch)]
+    command = [python, "-W", "ignore", __file__, "--contestant", name, "--batch", str(batch)]
     command += ["--seconds", str(options.seconds), "--rounds", str(options.rounds)]
-    command += ["--steps", str(steps), "--device", options.device, *extra]
+    command += ["--steps", str(steps), "--device", options.device, "--core", str(options.core)]
+    command += extra
     caches = {"JAX_COMPILATION_CACHE_DIR": options.cache, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     return contestants.begin(command, environment=caches | (ONE_CORE if is_core else {}))
 
@@ -180,6 +181,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.contestant:
+        if options.contestant.endswith("core") and hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {options.core})
         is_ours = options.contestant.startswith("rookery")
         print(json.dumps((rookery_anywhere if is_ours else pgx_anywhere)(options)))
         return
