@@ -12,8 +12,9 @@ They take turns, in several rounds; compiling and the first moves are not timed.
 
     python benchmarks/chess_cpu.py --net 32x4
 
-Prints a line for each contestant: positions a second by the clock, and by the processor's time if
-both cores were free; then ratios. The second is the one to trust beside other work.
+Prints a line for each contestant after each round, the median of the rounds so far: positions a
+second by the clock, and by processor time, as if the cores were free; then ratios of the second,
+which is the one to trust beside other work.
 """
 
 import argparse
@@ -210,8 +211,7 @@ def main() -> None:
     for _ in range(options.rounds):
         for name in names:
             rates[name].append(on_all_cores(name, options))
-    for name in names:
-        tell(name, rates[name], options)
+            tell(name, rates[name], options)
     for name in names[1:]:
         print(f"ratio {names[0]} / {name}: {median(rates[names[0]]) / median(rates[name]):.1f}")
 
