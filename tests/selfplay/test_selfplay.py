@@ -107,11 +107,25 @@ def test_temperature_beyond_the_first_plies_is_off() -> None:
     assert len({r.fingerprint() for r in drawn}) > len({r.fingerprint() for r in fixed}) / 2
 
 
+def test_where_nobody_resigns_those_who_would_have_been_wrong_are_counted() -> None:
+    selfplay = new_selfplay(resign=0.01, resign_check=1.0)
+    records, report = selfplay.play(42, progress=0.0)
+    assert all(CONNECT4.rules.outcome(replay(record)) != ONGOING for record in records)
+    assert 0 < report.resign_errors < report.resign_checks <= report.games
+    assert report.resign_checks == sum(_gave_up(record, 0.01) != 0 for record in records)
+
+
+def _gave_up(record: GameRecord, threshold: float) -> int:
+    """The row of the first player who would have resigned, counted from 1; 0 if none."""
+    low = np.flatnonzero(record.values[:-1, 0] < -threshold)
+    return int(low[0]) + 1 if len(low) else 0
+
+
 def test_a_player_who_resigns_loses_before_the_board_says_so() -> None:
-    early = [r for r in play(resign=0.3) if CONNECT4.rules.outcome(replay(r)) == ONGOING]
+    early = [r for r in play(resign=0.01) if CONNECT4.rules.outcome(replay(r)) == ONGOING]
     assert early
     assert all(record.results()[-1] == -1 for record in early)
-    assert all(record.values[-1, 0] < -0.3 for record in early)
+    assert all(record.values[-1, 0] < -0.01 for record in early)
 
 
 def test_a_restored_state_plays_on_bit_for_bit() -> None:
