@@ -136,9 +136,9 @@ class LearningConfig:
     def _check_cut(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in NOT_CUT and value != field.default:
+            if field.name in NOT_CUT and value not in (field.default, 0):  # 0 is off
                 raise ConfigError(
-                    f"learning.{field.name} is {value}, expected {field.default}, as it was: with "
+                    f"learning.{field.name} is {value}, expected {field.default}: with "
                     "learning.method=pipeline trainers share out the net and not the rows"
                 )
 
