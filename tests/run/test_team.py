@@ -115,7 +115,7 @@ CUT = replace(CONFIG, method="pipeline", accumulate=2, checkpoint_every=8)
 def test_a_net_that_is_cut_learns_what_a_whole_one_learns() -> None:
     with team_of(3, CUT) as (team, events):
         rows = window()
-        assert [rank.rows for rank in team.learn(rows, 20, progress=0.2).ranks] == [20 * 48] * 3
+        assert [rank.rows for rank in team.learn(rows, 20, progress=0.2).ranks] == [20 * 16] * 3
         alone = learn_alone(CUT, 20).play_net.state_dict()
         play = team.play_net.state_dict()
         assert all(torch.allclose(play[name], alone[name], atol=1e-5) for name in alone)

@@ -6,6 +6,7 @@ as a whole comes together at the root, name by name what an unsplit learner woul
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,11 +128,12 @@ class PartRank:
             self._group = None
 
     def learn_until(self, window: Window, goal: int, *, progress: float) -> Stretch:
-        """Make all updates below number `goal`."""
+        """Make all updates below number `goal`; all rows are everybody's, a part of each."""
         learner, group = self._held()
         group.traffic, begin, report = Traffic(), time.perf_counter(), None
         if learner.updates < goal:
             report = learner.learn(window, goal - learner.updates, progress=progress)
+            report = replace(report, rows=report.rows // group.size)
         return Stretch(report, time.perf_counter() - begin, group.traffic)
 
     def whole_state(self) -> states.Arrays:
