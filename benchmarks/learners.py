@@ -59,6 +59,8 @@ class Contestant:
 
 TOGETHER = ("learning.method=distributed",)
 APART = ("learning.method=data_parallel",)
+CUT = ("learning.method=pipeline",)
+IN_PARTS = ("learning.accumulate=4",)
 CONTESTANTS = [
     Contestant("one trainer", TOGETHER),
     Contestant("one process", threads=-1),
@@ -74,6 +76,9 @@ CONTESTANTS = [
     Contestant("data_parallel topk", (*APART, "learning.compress=topk"), 2),
     Contestant("uneven equal shares", (*TOGETHER, "learning.balance_every=0"), 2, is_uneven=True),
     Contestant("uneven fair shares", (*TOGETHER, "learning.balance_every=16"), 2, is_uneven=True),
+    Contestant("one process in parts", IN_PARTS, threads=-1),
+    Contestant("pipeline", CUT, 2),
+    Contestant("pipeline in parts", (*CUT, *IN_PARTS), 2),
     Contestant("four trainers", TOGETHER, 4),
     Contestant("four trainers apart", APART, 4),
 ]
@@ -181,9 +186,9 @@ class Bench:
         )
         return ruler_for(self.game).measure(player).errors
 
-    def kill_one(self) -> str:
+    def kill_one(self, method: tuple[str, ...]) -> str:
         """Seconds from a kill to the next completed update, and until there are two again."""
-        contestant = Contestant("killed", TOGETHER, 2)
+        contestant = Contestant("killed", method, 2)
         with self.learner(contestant, apply(self.config, contestant.settings)) as learner:
             lesson = Lesson(learner, self.window)
             self.warm_up(lesson, contestant)
@@ -258,7 +263,8 @@ def main() -> None:
         rate, said = bench.run(contestant)
         first = first or rate
         print(f"{contestant.name}: {rate / first:.2f}x, {said}", flush=True)
-    print(f"killed trainer: {bench.kill_one()}")
+    for method in (TOGETHER, CUT):
+        print(f"killed trainer, {method[0]}: {bench.kill_one(method)}", flush=True)
 
 
 if __name__ == "__main__":

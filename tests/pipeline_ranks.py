@@ -4,8 +4,7 @@ import gc
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +13,17 @@ from torch import distributed, nn
 
 from rookery.base import read_arrays, write_arrays
 from rookery.games import Game, game
-from rookery.learning import Learner, LearningConfig
-from rookery.learning.pipeline import (
-    Pipeline,
-    PipelineLearner,
-    clip_gradients,
-    gather_arrays,
-    split_arrays,
-)
+from rookery.learning import Group, GroupBroken, Learner, LearningConfig, Place
+from rookery.learning.part import PartLearner
+from rookery.learning.pipeline import Pipeline, clip_gradients
+from rookery.learning.transit import deal_arrays, gather_arrays
 from rookery.nets import NetConfig, build_net, cut_net
 from rookery.replay import Batch
 
 CPU = torch.device("cpu")
 ROWS = 24
 CLIP_NORM = 0.1  # shorter than any gradient here
-PATIENCE = timedelta(seconds=30)
+PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -105,23 +100,20 @@ def gradients(net: nn.Module) -> dict[str, np.ndarray]:
     return {name: weight.grad.numpy().copy() for name, weight in net.named_parameters()}
 
 
-def learn_all(rank: int, size: int, folder: Path) -> None:
+def learn_all(rank: int, size: int, port: int, folder: Path) -> None:
     """Go through the cases of `size` ranks, then see a neighbour vanish."""
     torch.set_num_threads(1)
-    store = distributed.FileStore(str(folder / "store"), size)
-    distributed.init_process_group(
-        "gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE
-    )
+    group = Group(Place("127.0.0.1", port, 1, rank, size, patience=PATIENCE))
     for case in CASES:
         if case.ranks == size:
-            learn(case, folder)
-    lose_a_neighbour(folder)
+            learn(case, folder, group)
+    lose_a_neighbour(folder, group)
 
 
-def learn(case: Case, folder: Path) -> None:
+def learn(case: Case, folder: Path, group: Group) -> None:
     """Learn, write everything down, and go on from the middle with new learners."""
-    rules, group = game("tictactoe"), distributed.group.WORLD
-    learner = new_learner(case)
+    rules = game("tictactoe")
+    learner = new_learner(case, group)
     weights = held_weights()
     losses = updates(learner, range(1))
     first = gather_arrays(gradients(learner.net), group=group)
@@ -129,30 +121,31 @@ def learn(case: Case, folder: Path) -> None:
     middle = folder / f"{case.name}-middle"
     write_whole(middle, learner.state())
     losses = np.concatenate([losses, updates(learner, range(case.halfway, case.num_updates))])
-    other = new_learner(case)
-    other.restore(split_arrays(read_arrays(middle)[0], other.net))
+    other = new_learner(case, group)
+    other.restore(dealt(case, read_arrays(middle)[0] if group.rank == 0 else {}, group))
     updates(other, range(case.halfway, case.num_updates))
-    ends, others, play = learner.state(), other.state(), learner.whole_play_state()
-    raw, norm = raw_gradients(rules, case)
+    ends, others, play = learner.state(), other.state(), learner.play_arrays()
+    raw, norm = raw_gradients(rules, case, group)
     write_whole(folder / f"{case.name}-end", ends)
     write_whole(folder / f"{case.name}-other", others)
-    write_whole(folder / f"{case.name}-play", {name: play[name].numpy() for name in play})
+    write_whole(folder / f"{case.name}-play", play)
     write_whole(folder / f"{case.name}-clipped", first)
     write_whole(folder / f"{case.name}-raw", raw)
     told = {"losses": losses.tolist(), "weights": weights, "norm": norm}
-    (folder / f"{case.name}-{group.rank()}.json").write_text(json.dumps(told))
+    (folder / f"{case.name}-{group.rank}.json").write_text(json.dumps(told))
 
 
-def new_learner(case: Case) -> PipelineLearner:
+def new_learner(case: Case, group: Group) -> PartLearner:
     rules = game("tictactoe")
-    return PipelineLearner(
-        rules,
-        whole_net(rules, case.depth),
-        config=case.config,
-        seed=0,
-        group=distributed.group.WORLD,
-        device=CPU,
-    )
+    net = whole_net(rules, case.depth)
+    return PartLearner(rules, net, config=case.config, seed=0, group=group, device=CPU)
+
+
+def dealt(case: Case, whole: dict[str, np.ndarray], group: Group) -> dict[str, np.ndarray]:
+    """This rank's share of a whole state that the first has."""
+    net = whole_net(game("tictactoe"), case.depth)
+    parts = [cut_net(net, rank, num_parts=group.size) for rank in range(group.size)]
+    return deal_arrays(whole, parts, group=group)
 
 
 def held_weights() -> int:
@@ -162,16 +155,14 @@ def held_weights() -> int:
     return sum(weight.numel() for weight in weights if weight.requires_grad)
 
 
-def raw_gradients(rules: Game, case: Case) -> tuple[dict[str, np.ndarray], float]:
+def raw_gradients(rules: Game, case: Case, group: Group) -> tuple[dict[str, np.ndarray], float]:
     """Gradients of a method used alone, not clipped, and the norm that clipping them tells."""
-    group = distributed.group.WORLD
-    part = cut_net(whole_net(rules, case.depth), group.rank(), num_parts=group.size())
+    part = cut_net(whole_net(rules, case.depth), group.rank, num_parts=group.size)
     method = Pipeline(
         part,
         planes_shape=rules.planes_shape,
         group=group,
-        accumulate=case.accumulate,
-        value_weight=0.5,
+        config=replace(case.config, value_weight=0.5),
         precision=case.precision,
     )
     method.gradients(random_batch(rules, 0))
@@ -188,15 +179,15 @@ def write_whole(path: Path, arrays: dict[str, np.ndarray]) -> None:
     distributed.barrier()
 
 
-def lose_a_neighbour(folder: Path) -> None:
-    """The last rank vanishes; how long the first took to notice is written down."""
-    learner = new_learner(next(c for c in CASES if c.ranks == distributed.get_world_size()))
+def lose_a_neighbour(folder: Path, group: Group) -> None:
+    """The last rank vanishes; how long the others took to notice is written down."""
+    learner = new_learner(next(c for c in CASES if c.ranks == group.size), group)
     updates(learner, range(1))
-    if distributed.get_rank() == distributed.get_world_size() - 1:
+    if group.rank == group.size - 1:
         os._exit(0)
     begin = time.monotonic()
     try:
         updates(learner, range(1, 2))
-    except RuntimeError:
-        (folder / f"lost-{distributed.get_rank()}").write_text(str(time.monotonic() - begin))
+    except GroupBroken:
+        (folder / f"lost-{group.rank}").write_text(str(time.monotonic() - begin))
     os._exit(0)

@@ -29,6 +29,25 @@ def test_an_unknown_precision_is_answered_with_the_nearest():
         LearningConfig(precision="bfloat")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("compress", "fp16"),
+        ("synchronise", "parameter_server"),
+        ("scaling", "linear"),
+        ("balance_every", 5),
+        ("max_batch_ratio", 2.0),
+        ("sync_every", 2),
+        ("outer_momentum", 0.3),
+        ("compiled", True),
+    ],
+)
+def test_what_a_cut_net_has_no_use_for_is_refused(name, value):
+    with pytest.raises(ConfigError, match=rf"learning\.{name} is {value}, .*method=pipeline"):
+        LearningConfig(method="pipeline", **{name: value})
+    LearningConfig(method="pipeline", balance_every=0)
+
+
 def test_an_unknown_method_is_refused():
     with pytest.raises(UnknownName, match=r"learning\.method"):
         LearningConfig(method="ddp")

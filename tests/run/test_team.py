@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from apart import apart
 from faulty_trainers import (
@@ -28,6 +30,7 @@ from rank_processes import learn_alone
 from rookery.learning import GroupBroken, LearningDiverged
 from rookery.replay import Window
 from rookery.run import Moment, RunFolder, Stats, apply, recipe_for, train
+from rookery.run.checkpoint import Checkpoint
 from rookery.run.team import Team
 from rookery.runtime import CrewLost, Event
 
@@ -51,14 +54,14 @@ def until_all_have_joined(team: Team, size: int, rows: Window) -> None:
         time.sleep(0.2)
 
 
-def distance_from_undisturbed(team: Team, rows: Window) -> float:
+def distance_from_undisturbed(team: Team, rows: Window, config=CONFIG) -> float:
     """After sixty updates, or as many as were made already."""
     goal = max(UPDATES, team.updates)
     if team.updates < goal:
         team.learn(rows, goal - team.updates, progress=0.2)
     state = team.state()
     assert state["updates"] == team.updates == goal
-    return apart(learn_alone(CONFIG, goal).state(), state)
+    return apart(learn_alone(config, goal).state(), state)
 
 
 def test_a_killed_trainer_is_replaced_and_changes_nothing() -> None:
@@ -104,6 +107,48 @@ def test_a_server_takes_the_moments_with_it() -> None:
         team.learn(rows, 10, progress=0.2)
         processes()[0].kill()
         assert distance_from_undisturbed(team, rows) < 2e-3
+
+
+CUT = replace(CONFIG, method="pipeline", accumulate=2, checkpoint_every=8)
+
+
+def test_a_net_that_is_cut_learns_what_a_whole_one_learns() -> None:
+    with team_of(3, CUT) as (team, events):
+        rows = window()
+        assert [rank.rows for rank in team.learn(rows, 20, progress=0.2).ranks] == [20 * 16] * 3
+        alone = learn_alone(CUT, 20).play_net.state_dict()
+        play = team.play_net.state_dict()
+        assert all(torch.allclose(play[name], alone[name], atol=1e-5) for name in alone)
+        assert distance_from_undisturbed(team, rows, CUT) < 2e-3
+        assert not events
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_part_that_is_lost_is_learned_again_from_the_last_state(rank: int) -> None:
+    calls: list[int] = []
+
+    def kill_while_it_learns() -> None:
+        calls.append(team.updates)
+        if len(calls) == 20:
+            processes()[rank].kill()
+
+    with team_of(2, CUT) as (team, events):
+        rows = window()
+        team.learn(rows, 10, progress=0.2)
+        report = team.learn(rows, 40, progress=0.2, check=kill_while_it_learns)
+        assert (report.updates, len(report.ranks)) == (40, 2)
+        assert distance_from_undisturbed(team, rows, CUT) < 2e-3
+        assert ["killed by SIGKILL" in event.what for event in events] == [True]
+
+
+def test_a_part_that_is_lost_before_it_was_told_is_learned_again() -> None:
+    with team_of(2, replace(CUT, checkpoint_every=100)) as (team, _):
+        rows = window()
+        team.learn(rows, 12, progress=0.2)
+        processes()[1].kill()
+        state = team.state()
+        assert state["updates"] == team.updates == 12
+        assert apart(learn_alone(CUT, 12).state(), state) < 2e-3
 
 
 def test_accidents_all_the_time_change_nothing() -> None:
@@ -161,7 +206,10 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
 
 
-@pytest.mark.parametrize("more", [[], ["run.actors=1"]])
+CUT_RUN = ["learning.method=pipeline", "learning.accumulate=2"]
+
+
+@pytest.mark.parametrize("more", [[], ["run.actors=1"], CUT_RUN])
 def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     tmp_path: Path, more: list[str]
 ) -> None:
@@ -183,8 +231,25 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     assert all(report["ranks"] for report in learned)
     rows = sum(report["rows"] for report in learned)
     made = done[-1]["window"]["rows_made"]
-    assert rows == pytest.approx(4 * made, abs=32 * (9 if more else 1))
+    most_due = 1 + 4 * 16 * 5 // 32  # run.max_lag: an iteration's, and rows for less than one
+    assert rows == pytest.approx(4 * made, abs=32 * (most_due if config.run.has_crew() else 1))
     notes = [line["note"] for line in lines(folder, "note")]
-    assert sum("2 trainers sharing every batch: 32 rows" in note for note in notes) == 2
+    how = "with a part of the net each" if more == CUT_RUN else "sharing every batch"
+    assert sum(f"2 trainers {how}: 32 rows" in note for note in notes) == 2
     assert sum("killed by SIGKILL" in note for note in notes) == 1
     assert not processes()
+
+
+def test_a_run_with_a_cut_net_is_the_run_of_a_single_learner(tmp_path: Path) -> None:
+    states = []
+    for method in ("single", "pipeline"):
+        config = apply(recipe_for("tictactoe"), [*SMALL, *CUT_RUN, f"learning.method={method}"])
+        folder = RunFolder.create(tmp_path / method, config)
+        train(folder, lambda moment: None)
+        kept = Checkpoint.load(folder.path)
+        assert kept is not None
+        states.append(kept.learner)
+    alone, cut = states
+    assert alone["updates"] == cut["updates"] > 20
+    assert alone.keys() == cut.keys()
+    assert max(np.abs(alone[name] - cut[name]).max() for name in alone) < 1e-3

@@ -5,6 +5,7 @@ from rookery.learning.device import DeviceLearner
 from rookery.learning.group import Group, GroupBroken, Place
 from rookery.learning.learner import Debt, Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
+from rookery.learning.part import PartRank
 from rookery.learning.rank import RankLearner, Stretch
 from rookery.learning.report import (
     LearningDiverged,
@@ -28,6 +29,7 @@ __all__ = [
     "LearningDiverged",
     "LossNumbers",
     "Losses",
+    "PartRank",
     "Place",
     "RankFigures",
     "RankLearner",

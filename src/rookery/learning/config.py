@@ -1,11 +1,18 @@
 """How to learn."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from math import isfinite
 
 from rookery.base import ConfigError, UnknownName
 
-METHODS = ("single", "distributed", "data_parallel")
+METHODS = {
+    "single": "",
+    "distributed": "sharing every batch",
+    "data_parallel": "learning apart",
+    "pipeline": "with a part of the net each",
+}
+"""With what trainers do in each."""
 SYNCHRONISE = ("all_reduce", "gather_broadcast", "parameter_server")
 COMPRESS = ("none", "fp16", "bf16", "powersgd", "topk")
 SCALING = ("none", "linear", "sqrt")
@@ -20,6 +27,18 @@ ABOVE_ZERO = (
     "checkpoint_every",
 )
 PRECISIONS = ("auto", "bfloat16", "float32")
+NOT_CUT = (
+    "scaling",
+    "synchronise",
+    "sync_every",
+    "outer_momentum",
+    "compress",
+    "compression_ratio",
+    "balance_every",
+    "max_batch_ratio",
+    "compiled",
+)
+"""Has no meaning where the net is cut: everybody sees every row, and nothing is averaged."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +47,11 @@ class LearningConfig:
 
     method: str = "single"
     """Who computes gradients: single (one process), distributed (trainers that share every batch),
-    data_parallel (trainers that learn apart and average their weights)."""
+    data_parallel (trainers that learn apart and average their weights), pipeline (trainers that
+    hold a part of the net each; a batch goes through them in `accumulate` parts)."""
     workers: str = "auto"
-    """Trainers that learn together; auto = one a GPU, on the CPU what is faster here."""
+    """Trainers that learn together; auto = one a GPU, on the CPU what is faster here (pipeline:
+    one)."""
     scaling: str = "none"
     """What grows with the trainers: none, or batch_size linearly and the rate linear or sqrt."""
     synchronise: str = "all_reduce"
@@ -109,6 +130,26 @@ class LearningConfig:
                 "learning.compress=powersgd compresses gradients on their way: it needs "
                 "learning.method=distributed and learning.synchronise=all_reduce"
             )
+        if self.method == "pipeline":
+            self._check_cut()
+
+    def _check_cut(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in NOT_CUT and value not in (field.default, 0):  # 0 is off
+                raise ConfigError(
+                    f"learning.{field.name} is {value}, expected {field.default}: with "
+                    "learning.method=pipeline trainers share out the net and not the rows"
+                )
+
+    def terms(self, workers: int) -> str:
+        """On what terms so many trainers learn, in a sentence."""
+        trainers = "trainer" if workers == 1 else f"trainers {METHODS[self.method]}"
+        parts = f" in {self.accumulate} parts" if self.accumulate > 1 else ""
+        return (
+            f"{workers} {trainers}: {self.batch_size} rows an update{parts}, "
+            f"peak rate {self.learning_rate:g}"
+        )
 
     def scaled(self, workers: int) -> "LearningConfig":
         """The settings that so many trainers learn with."""
@@ -128,6 +169,6 @@ def _check(name: str, value: float, expected: str, is_right: bool) -> None:
         raise ConfigError(f"learning.{name} is {value}, expected {expected}")
 
 
-def _check_name(name: str, value: str, known: tuple[str, ...]) -> None:
+def _check_name(name: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
         raise UnknownName(f"learning.{name}", value, known)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import torch
@@ -87,7 +88,9 @@ class Group:
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            raise GroupBroken(str(error).splitlines()[0]) from error
+            if isinstance(error.__cause__, torch.OutOfMemoryError):  # torch's pipelines wrap it
+                raise error.__cause__ from None
+            raise GroupBroken(_reason(error)) from error
         finally:
             self.traffic.blocked += time.perf_counter() - begin
 
@@ -129,6 +132,32 @@ class Group:
         self.count(sent)
         return [other.to(tensor.device) for other in found]
 
+    def send(self, tensor: Tensor, rank: int) -> None:
+        """Hand a tensor to another rank, which has to receive it."""
+        sent = self._fit(tensor)
+        with self.speaking():
+            distributed.send(sent, rank)
+        self.count(sent)
+
+    def receive(self, tensor: Tensor, rank: int) -> Tensor:
+        """What another rank sends, shaped like `tensor`, on its device."""
+        found = self._fit(tensor)
+        with self.speaking():
+            distributed.recv(found, rank)
+        return found.to(tensor.device)
+
+    def tell(self, rank: int, words: Any) -> None:
+        """Say something plain to another rank, which has to hear it."""
+        with self.speaking():
+            distributed.send_object_list([words], rank, device=self._wire())
+
+    def hear(self, rank: int) -> Any:
+        """What another rank tells."""
+        heard: list[Any] = [None]
+        with self.speaking():
+            distributed.recv_object_list(heard, rank, device=self._wire())
+        return heard[0]
+
     def spread_bytes(self, payload: bytes, source: int) -> bytes:
         """The bytes that rank `source` has."""
         length = self.spread(self._fit(torch.tensor([len(payload)])), source)
@@ -137,11 +166,20 @@ class Group:
 
     def _fit(self, tensor: Tensor) -> Tensor:
         """The tensor where the backend can fetch it: gloo gathers from the host, NCCL never."""
-        return tensor.cpu() if self._is_gloo else tensor.cuda()
+        return tensor.to(self._wire())
+
+    def _wire(self) -> torch.device:
+        return torch.device("cpu" if self._is_gloo else "cuda")
 
     def count(self, tensor: Tensor) -> None:
         """Enter a tensor that was handed over."""
         self.traffic.sent += tensor.nbytes
+
+
+def _reason(error: RuntimeError) -> str:
+    """The first line that says something, of the error that began it."""
+    first = error.__cause__ or error
+    return next((line for line in str(first).splitlines() if line.strip()), repr(first))
 
 
 @dataclass

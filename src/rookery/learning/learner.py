@@ -174,7 +174,7 @@ class Learner(Debt):
     def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
         """One update; its `LossNumbers` as a tensor that need not have been computed yet."""
         losses = self._method.gradients(batch)
-        norm = clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
+        norm = self._clip()
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(progress, self.updates, config=self.config)
         if self._method.steps:
@@ -183,6 +183,10 @@ class Learner(Debt):
         self._average.follow(decay(self.updates, self.config.ema))
         self.updates += 1
         return as_row(losses, norm)
+
+    def _clip(self) -> Tensor:
+        """Shorten a gradient that is too long; returns how long it was."""
+        return clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
 
 
 def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:

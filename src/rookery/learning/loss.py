@@ -1,6 +1,7 @@
 """The loss: cross entropies of the policy over legal actions and of win, draw, loss."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -27,6 +28,10 @@ class Losses:
     policy_kl: Tensor
     policy_accuracy: Tensor
     value_accuracy: Tensor
+
+    def detached(self) -> "Losses":
+        """The same numbers, without what they were computed from."""
+        return Losses(*(getattr(self, field.name).detach() for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,12 @@ def measure_losses(
         policy_accuracy=_agreement(logits, targets.policy),
         value_accuracy=_agreement(wdl_logits, targets.wdl),
     )
+
+
+def mean_losses(parts: Sequence[Losses]) -> Losses:
+    """The means over parts of equal size."""
+    names = [field.name for field in fields(Losses)]
+    return Losses(*(torch.stack([getattr(part, name) for part in parts]).mean() for name in names))
 
 
 def _agreement(logits: Tensor, target: Tensor) -> Tensor:

@@ -13,11 +13,12 @@ from torch import nn
 
 from rookery.base import pack_arrays, unpack_arrays
 from rookery.games import Game
+from rookery.learning import state as states
 from rookery.learning.averaging import Averaged
 from rookery.learning.balance import even_shares, fair_shares, rows_of
 from rookery.learning.config import LearningConfig
 from rookery.learning.distributed import Exchanged, Reduced
-from rookery.learning.group import Group, Place, Traffic
+from rookery.learning.group import ROOT, Group, Place, Traffic
 from rookery.learning.learner import Learner
 from rookery.learning.report import LearnReport, merge_reports
 from rookery.replay import Window
@@ -68,6 +69,18 @@ class RankLearner(Learner):
             reports.append(self._learn_and_balance(window, goal, progress))
         report = merge_reports(reports) if reports else None
         return Stretch(report, time.perf_counter() - begin, self._group.traffic)
+
+    def whole_state(self) -> states.Arrays:
+        """Everything a new learner needs to go on, at the root; elsewhere nothing."""
+        return self.state() if self._is_root else {}
+
+    def whole_play(self) -> states.Arrays:
+        """The averaged net's part of the state, at the root; elsewhere nothing."""
+        return self.play_arrays() if self._is_root else {}
+
+    @property
+    def _is_root(self) -> bool:
+        return self._group is not None and self._group.rank == ROOT
 
     @property
     def _part_rows(self) -> int:

@@ -2,14 +2,13 @@
 
 import shutil
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from rookery.base import ConfigError
-from rookery.learning.loss import Losses, Targets, measure_losses
+from rookery.learning.loss import Losses, Targets, mean_losses, measure_losses
 from rookery.learning.precision import autocast
 from rookery.replay import Batch, Column
 
@@ -59,11 +58,7 @@ class Single:
         for number, rows in enumerate(self._split(len(batch)), start=1):
             with self._part_context(number == self.accumulate):
                 parts.append(self._part(batch, rows, weight / self.accumulate))
-        means = {
-            field.name: torch.stack([getattr(part, field.name) for part in parts]).mean()
-            for field in fields(Losses)
-        }
-        return Losses(**means)
+        return mean_losses(parts)
 
     def _split(self, rows: int) -> list[slice]:
         size = rows // self.accumulate
@@ -76,18 +71,23 @@ class Single:
     def _part(self, batch: Batch, rows: slice, weight: float) -> Losses:
         """Add one part's share to the gradients."""
         planes = self._tensor(batch.planes[rows]).contiguous(memory_format=torch.channels_last)
-        targets = Targets(
+        with autocast(self.device, self.precision):
+            policy_logits, wdl_logits = self._forward(planes)
+        losses = measure_losses(
+            policy_logits,
+            wdl_logits,
+            targets=self._targets(batch, rows),
+            value_weight=self.value_weight,
+        )
+        torch.autograd.backward(losses.total * weight)
+        return losses.detached()
+
+    def _targets(self, batch: Batch, rows: slice) -> Targets:
+        return Targets(
             policy=self._tensor(batch.policy[rows]),
             legal=self._tensor(batch.legal[rows]),
             wdl=self._tensor(batch.wdl[rows]),
         )
-        with autocast(self.device, self.precision):
-            policy_logits, wdl_logits = self._forward(planes)
-        losses = measure_losses(
-            policy_logits, wdl_logits, targets=targets, value_weight=self.value_weight
-        )
-        torch.autograd.backward(losses.total * weight)
-        return Losses(**{f.name: getattr(losses, f.name).detach() for f in fields(losses)})
 
     def _tensor(self, column: Column) -> Tensor:
         return torch.as_tensor(column).to(self.device, non_blocking=True)

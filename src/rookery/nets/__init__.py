@@ -5,7 +5,7 @@ from rookery.nets.cuda import METHODS as CUDA_METHODS
 from rookery.nets.cuda import CudaEvaluator
 from rookery.nets.ensemble import Ensemble
 from rookery.nets.inference import METHODS, Choice, Evaluator
-from rookery.nets.parts import NetPart, cut_net
+from rookery.nets.parts import NetPart, cut_net, most_parts
 from rookery.nets.weights import Header, NetGame, Weights, load, pack, save, unpack
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "count_parameters",
     "cut_net",
     "load",
+    "most_parts",
     "pack",
     "save",
     "unpack",

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rookery.base import ConfigError
+from rookery.nets.build import NetConfig
 from rookery.nets.resnet import BoardPolicyHead, ConvNorm, PolicyHead, ResNet, ValueHead
 
 
@@ -46,6 +47,11 @@ class NetPart(nn.Module):
             return x.permute(0, 2, 3, 1).contiguous()
         x = x.float()
         return self.policy(x), self.value(x)
+
+
+def most_parts(config: NetConfig) -> int:
+    """Parts that a net can be cut into: a stem, blocks and heads."""
+    return config.depth + 2
 
 
 def cut_net(net: nn.Module, part: int, *, num_parts: int) -> NetPart:

@@ -1,13 +1,15 @@
 """Who learns in a run: this process, or a team of trainers."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
 
+from rookery.base import ConfigError
 from rookery.games import Game
 from rookery.learning import Learner, LearningConfig, gain_of_threads
+from rookery.nets import most_parts
 from rookery.run.config import Config
 from rookery.run.posts import Posts
 from rookery.run.team import Team
@@ -30,9 +32,30 @@ def new_learner(
     if learning.method == "single":
         return Learner(game, net, config=learning, seed=config.run.seed)
     devices = find_devices(config.run.devices)
+    check_trainers(config, devices)
     workers = _count(learning, net, game=game, devices=devices)
+    if learning.method == "pipeline":
+        workers = min(workers, most_parts(config.net))
     posts = Posts(devices, workers, cluster)
     return Team(game, net, config=config, posts=posts, tell=tell)
+
+
+def check_trainers(config: Config, devices: Sequence[torch.device]) -> None:
+    """Refuse trainers for whom a net that is cut has no part, or who have no GPU to hold it."""
+    learning, most = config.learning, most_parts(config.net)
+    if learning.method != "pipeline" or learning.workers == "auto":
+        return
+    asked = f"learning.workers is {learning.workers}, expected at most"
+    if int(learning.workers) > most:
+        raise ConfigError(
+            f"{asked} {most}: learning.method=pipeline cuts a net of net.depth={config.net.depth} "
+            "into no more parts; use fewer or raise net.depth"
+        )
+    if devices[0].type == "cuda" and int(learning.workers) > len(devices):
+        raise ConfigError(
+            f"{asked} {len(devices)}: learning.method=pipeline needs a GPU for each; use fewer or "
+            "name more in run.devices"
+        )
 
 
 def _count(
@@ -42,11 +65,16 @@ def _count(
     game: Game,
     devices: tuple[torch.device, ...],
 ) -> int:
-    """Trainers: as many as are asked for; else one a GPU, or one a core where that is faster."""
+    """Trainers: as many as are asked for; else one a GPU, or one a core where that is faster.
+
+    A net is cut for the devices' memory: on the CPU there is nothing to gain by it.
+    """
     if learning.workers != "auto":
         return int(learning.workers)
     if devices[0].type == "cuda":
         return len(devices)
+    if learning.method == "pipeline":
+        return 1
     cores = os.cpu_count() or 1
     gain = gain_of_threads(net, game.planes_shape, rows=learning.batch_size)
     return cores if gain < GAIN_OF_TRAINERS[learning.method] * cores else 1

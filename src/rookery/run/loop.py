@@ -9,6 +9,7 @@ from rookery.run.crewed import CrewedRing
 from rookery.run.device import DeviceRing
 from rookery.run.folder import RunFolder
 from rookery.run.host import HostRing
+from rookery.run.learners import check_trainers
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.ring import Ring
 from rookery.runtime import find_devices
@@ -31,7 +32,9 @@ def train(folder: RunFolder, watch: Watcher) -> Moment:
 
 def check_place(config: Config) -> torch.device:
     """The device that learns, or an error that names what does not fit together."""
-    device = find_devices(config.run.devices)[0]
+    devices = find_devices(config.run.devices)
+    check_trainers(config, devices)
+    device = devices[0]
     known = METHODS if device.type == "cpu" else tuple(CUDA_METHODS)
     if config.run.inference not in ("auto", *known):
         raise UnknownName(f"run.inference on {device}", config.run.inference, ("auto", *known))

@@ -29,6 +29,7 @@ from rookery.learning import (
 )
 from rookery.replay import Window, to_columns
 from rookery.run.config import Config, to_json
+from rookery.run.kept import Kept
 from rookery.run.posts import Posts
 from rookery.run.summary import Answers
 from rookery.run.trainer import trainer
@@ -57,10 +58,9 @@ class Team(Debt):
         tell: Callable[[Event], None],
     ) -> None:
         learning = config.learning.scaled(posts.workers)
-        self._still = Learner(game, net, config=learning, seed=config.run.seed)
-        """Never learns: it keeps the last state that was fetched."""
-        self.config: LearningConfig = replace(learning, precision=self._still.precision)
-        self.precision, self.updates = self._still.precision, 0
+        still = Learner(game, net, config=learning, seed=config.run.seed)
+        self.config: LearningConfig = replace(learning, precision=still.precision)
+        self.precision, self.updates, self._kept = still.precision, 0, Kept(still)
         self._settings = replace(config, learning=self.config)
         self._posts = posts
         self._store = TCPStore(posts.host(), 0, is_master=True, wait_for_workers=False)
@@ -83,7 +83,7 @@ class Team(Debt):
     @property
     def play_net(self) -> nn.Module:
         """The averaged net, for playing; it changes in place when the team has learned."""
-        return self._still.play_net
+        return self._kept.play_net
 
     def learn(
         self,
@@ -113,27 +113,25 @@ class Team(Debt):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything a new learner needs to go on, fetched from the trainers."""
-        if self._still.updates != self.updates:
+        if self._kept.updates != self.updates:
             self._fetch()
-        self._still.rows_owed = self.rows_owed
-        return self._still.state()
+        return self._kept.state(self.rows_owed)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` gave; trainers forget what they have learned since."""
-        self._still.restore(arrays)
-        self.updates, self.rows_owed = self._still.updates, self._still.rows_owed
+        self._kept.keep(arrays)
+        self.updates, self.rows_owed = self._kept.updates, float(arrays["rows_owed"][0])
         self._generation += 1  # what is still on its way counts no more
-        self._standing, self._is_broken = {}, True
+        self._standing, self._order, self._is_broken = {}, None, True
 
     def terms(self) -> str:
         """Who learns on what terms, in a sentence."""
-        learning = self.config
-        how = "sharing every batch" if learning.method == "distributed" else "learning apart"
-        trainers = "trainer" if self._posts.workers == 1 else f"trainers {how}"
-        return (
-            f"{self._posts.workers} {trainers}: {learning.batch_size} rows an update, "
-            f"peak rate {learning.learning_rate:g}"
-        )
+        return self.config.terms(self._posts.workers)
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether it takes all trainers to make a net, of which each loses its part."""
+        return self.config.method == "pipeline"
 
     def close(self) -> None:
         """End all trainers."""
@@ -184,11 +182,11 @@ class Team(Debt):
                 self._standing[number] = header["updates"]
         elif message.kind == "diverged":
             raise LearningDiverged(header["reason"])
-        elif message.kind == "state":
-            self._fetched = message.arrays
         else:
             self._pending[number] -= 1
-            if message.kind == "learned" and header["generation"] == self._generation:
+            if message.kind == "state" and message.arrays:
+                self._fetched = message.arrays
+            elif message.kind == "learned" and header["generation"] == self._generation:
                 self._standing[number] = header["updates"]
                 self._futile = 0 if header["report"] else self._futile
                 self._answers.add(number, message)
@@ -219,7 +217,8 @@ class Team(Debt):
     def _regroup(self) -> None:
         """Form a new group, once all that are left of the old one have stopped."""
         ready = self.crew.ready()
-        if not ready or any(self._pending[number] for number in self._members):
+        fewest = self.crew.size() if self._is_cut else 1
+        if len(ready) < fewest or any(self._pending[number] for number in self._members):
             return
         self._count_futile()
         self._generation += 1
@@ -246,8 +245,9 @@ class Team(Debt):
     def _source(self) -> int:
         """The rank whose state all go on from: whoever has come furthest, or what was kept."""
         known = [self._standing.get(number, -1) for number in self._members]
-        if max(known) < self._still.updates:
-            self.crew.send(self._members[0], Message("state", {}, self._still.state()))
+        if self._is_cut or max(known) < self._kept.updates:
+            state = self._kept.state(self.rows_owed)
+            self.crew.send(self._members[0], Message("state", {}, state))
             return 0
         return known.index(max(known))
 
@@ -270,27 +270,27 @@ class Team(Debt):
         """Play with what was learned; fetch the whole state now and then."""
         lead = self._answers.of(self._members[0])
         self.updates = lead.header["updates"]
-        self._still.fill_play(lead.arrays)
-        self._order = None
-        if self.updates - self._still.updates >= self.config.checkpoint_every:
+        self._kept.play_with(lead.arrays)
+        if self.updates - self._kept.updates >= self.config.checkpoint_every:
             self._fetch()
 
     def _fetch(self) -> None:
-        """Have the lead tell its state; if it is lost meanwhile, the next one does."""
+        """Have the state told. If trainers are lost meanwhile, the next ones do so, once they have
+        come as far: the last order stands."""
         self._fetched, asked = None, -1
-        self._order = None
 
         def is_told() -> bool:
             nonlocal asked
             if asked != self._generation:
                 asked = self._generation
-                self.crew.send(self._members[0], Message("tell"))
+                for number in self._members:
+                    self._request(number, Message("tell", {"generation": asked}))
             return self._fetched is not None
 
         self._attend(is_told, lambda: None)
         assert self._fetched is not None
-        self._still.restore(self._fetched)
-        self.updates = self._still.updates
+        self._kept.keep(self._fetched)
+        self.updates = self._kept.updates
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         return self._posts.start(name, number, self.role, to_json(self._settings))

@@ -7,12 +7,22 @@ it is asked for, and says where it stands when the group breaks. It decides noth
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+from torch import nn
 
 from rookery import __version__
 from rookery.base import RookeryError
 from rookery.games import game
-from rookery.learning import GroupBroken, LearningDiverged, Place, RankLearner, Stretch
+from rookery.learning import (
+    GroupBroken,
+    LearningDiverged,
+    PartRank,
+    Place,
+    RankLearner,
+    Stretch,
+)
 from rookery.replay import Window, from_columns
 from rookery.run.config import from_json
 from rookery.run.origin import fresh_net
@@ -21,6 +31,32 @@ from rookery.runtime import Link, Message, find_device, use_device
 WAIT_SECONDS = 1.0
 NOWHERE = -1
 """The generation of a trainer that is in no group."""
+
+
+class Rank(Protocol):
+    """A learner as one of a group; all members are asked for the same."""
+
+    @property
+    def updates(self) -> int:
+        """Made so far."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a whole state."""
+
+    def join(self, place: Place, source: int) -> None:
+        """Form a group; everybody goes on from the state of rank `source`."""
+
+    def leave(self) -> None:
+        """Be done with the group."""
+
+    def learn_until(self, window: Window, goal: int, *, progress: float) -> Stretch:
+        """Make all updates below number `goal`."""
+
+    def whole_state(self) -> dict[str, NDArray[Any]]:
+        """All that is needed to go on, at the group's root; elsewhere nothing."""
+
+    def whole_play(self) -> dict[str, NDArray[Any]]:
+        """The averaged net, at the group's root; elsewhere nothing."""
 
 
 def trainer(link: Link, job: Mapping[str, Any]) -> None:
@@ -39,16 +75,24 @@ class Trainer:
     """A rank, its window, and the group it is in."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
-        config, device = from_json(job["config"]), find_device(job["device"])
-        use_device(device)
+        config = from_json(job["config"])
         self.game, self.config, self.device = game(config.game), config, job["device"]
-        net = fresh_net(config.net, self.game).to(device)
-        seed = config.run.seed
-        self.learner = RankLearner(self.game, net, config=config.learning, seed=seed)
+        self.learner = self._new_rank()
         self.window = Window(self.game, config.replay)
-        self.generation, self.rank = NOWHERE, 0
+        self.generation = NOWHERE
         self.idle = 0.0
         """Seconds without anything to do since the last answer."""
+
+    def _new_rank(self) -> Rank:
+        learning, seed = self.config.learning, self.config.run.seed
+        device = find_device(self.device)
+        use_device(device)
+        if learning.method == "pipeline":
+            return PartRank(self.game, self._new_net, config=learning, seed=seed, device=device)
+        return RankLearner(self.game, self._new_net().to(device), config=learning, seed=seed)
+
+    def _new_net(self) -> nn.Module:
+        return fresh_net(self.config.net, self.game)
 
     def answer(self, message: Message) -> Message | None:
         """Do what is asked; a broken group or lost numbers are answers too."""
@@ -69,13 +113,13 @@ class Trainer:
         elif message.kind == "state":
             self.learner.restore(message.arrays)
         elif message.kind == "group":
-            self.generation, self.rank = header["place"]["generation"], header["place"]["rank"]
+            self.generation = header["place"]["generation"]
             self.learner.join(Place(**header["place"]), header["source"])
             return Message("joined", {"generation": self.generation})
         elif message.kind == "learn" and header["generation"] == self.generation:
             return self._learn(header)
-        elif message.kind == "tell":
-            return Message("state", {}, self.learner.state())
+        elif message.kind == "tell" and header["generation"] == self.generation:
+            return Message("state", {}, self.learner.whole_state())
         return None
 
     def _take_rows(self, message: Message) -> None:
@@ -99,8 +143,7 @@ class Trainer:
             "updates": self.learner.updates,
             **self._figures(stretch),
         }
-        weights = self.learner.play_arrays() if self.rank == 0 else {}
-        return Message("learned", said, weights)
+        return Message("learned", said, self.learner.whole_play())
 
     def _figures(self, stretch: Stretch) -> dict[str, Any]:
         idle, self.idle = self.idle, 0.0
