@@ -27,7 +27,8 @@ METHODS = {
     "bfloat16": torch.bfloat16,
     "float32": torch.float32,
 }
-"""Tried in this order: the first that works and agrees with float32 is taken."""
+"""Tried in this order: the first that works and agrees with float32 is taken. Fused calls are for
+residual nets; others, alone or in an ensemble, run their own modules in the same bits."""
 TRIAL_ROWS = 64
 PROBE_ROWS = 8
 SMALLEST_BATCH = 32
@@ -218,8 +219,7 @@ def _aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
 def _plan(method: str, folded: nn.Module) -> Any:
     if isinstance(folded, Ensemble):
         return _Together(folded, method)
-    if method.startswith("fused-"):
-        assert isinstance(folded, ResNet)
+    if method.startswith("fused-") and isinstance(folded, ResNet):
         return _Fused(folded, METHODS[method])
     return _Plain(folded, METHODS[method])
 
@@ -230,7 +230,7 @@ def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
     device = next(net.parameters()).device
     boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
     expected = _plan("float32", net)(boards)
-    for method in METHODS:
+    for method in _methods(folded):
         try:
             found = _plan(method, net)(boards)
         except (RuntimeError, AttributeError, AssertionError) as error:
@@ -244,6 +244,12 @@ def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
             return Choice(method, dropped=dropped)
         dropped[method] = f"differs from float32 by {difference:.3g}"
     raise AssertionError("float32 agrees with itself")
+
+
+def _methods(folded: nn.Module) -> list[str]:
+    """Those that differ for this net."""
+    can_fuse = any(isinstance(module, ResNet) for module in folded.modules())
+    return [method for method in METHODS if can_fuse or not method.startswith("fused-")]
 
 
 def _rounded(count: int) -> int:

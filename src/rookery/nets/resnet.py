@@ -39,7 +39,8 @@ class ConvNorm(nn.Module):
         norm, weight = self.norm, self.conv.weight
         assert norm.running_mean is not None and norm.running_var is not None
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-        blank = TowerConv(weight.shape[1], weight.shape[0], 3, padding=1, device="meta")
+        planes, width = weight.shape[1], weight.shape[0]
+        blank = TowerConv(planes, width, 3, padding=1, device="meta", dtype=weight.dtype)
         conv = blank.to_empty(device=weight.device)  # draws no random numbers
         conv.weight.copy_(weight * scale[:, None, None, None])
         assert conv.bias is not None
