@@ -8,7 +8,7 @@ import pytest
 from rookery.interface.cli.app import run
 from rookery.run import RunFolder, Stats
 
-LONGER = ["--set", "run.iterations=8", "--set", "selfplay.games=32", "--set", "run.strength_every=4"]
+LONGER = ["--set", "run.iterations=8", "--set", "selfplay.games=32"]
 
 
 @pytest.fixture(scope="module")

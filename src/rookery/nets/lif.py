@@ -61,23 +61,22 @@ class LeakyFire(nn.Module):
 
     def forward(self, currents: Tensor) -> Tensor:
         if torch.is_grad_enabled() and currents.requires_grad:
-            spikes: Tensor = _Fire.apply(currents, self)  # type: ignore[no-untyped-call]
-            return spikes
-        return self.fire(self.membranes(currents))
+            learning: Tensor = _Fire.apply(currents, self)  # type: ignore[no-untyped-call]
+            return learning
+        _, spikes = self.run(currents)
+        return torch.cat(spikes)
 
-    def membranes(self, currents: Tensor) -> Tensor:
-        """What the neurons have gathered at each step."""
-        first, *others = currents.chunk(self.steps)
-        found = [first]
-        for current in others:
-            before = found[-1]
-            gathered = torch.add(current, before, alpha=self.decay)
-            found.append(torch.sub(gathered, self.fire(before), alpha=self.threshold))
-        return torch.cat(found)
-
-    def fire(self, membranes: Tensor) -> Tensor:
-        """Who is above the threshold."""
-        return (membranes > self.threshold).to(membranes.dtype)
+    def run(self, currents: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Membranes and spikes, each [B, ...] a step."""
+        membranes: list[Tensor] = []
+        spikes: list[Tensor] = []
+        for membrane in currents.chunk(self.steps):
+            if membranes:
+                membrane = torch.add(membrane, membranes[-1], alpha=self.decay)
+                membrane.sub_(spikes[-1], alpha=self.threshold)
+            membranes.append(membrane)
+            spikes.append((membrane > self.threshold).to(membrane.dtype))
+        return membranes, spikes
 
 
 class _Fire(torch.autograd.Function):
@@ -85,10 +84,10 @@ class _Fire(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, currents: Tensor, layer: LeakyFire) -> Tensor:
-        membranes = layer.membranes(currents)
-        ctx.save_for_backward(membranes)
+        membranes, spikes = layer.run(currents)
+        ctx.save_for_backward(torch.cat(membranes))
         ctx.layer = layer
-        return layer.fire(membranes)
+        return torch.cat(spikes)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
