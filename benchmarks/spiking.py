@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from learners import Bench, Lesson
 from torch import nn
@@ -61,7 +60,7 @@ class Comparison:
         self.options, self.bench = options, Bench(options)
         self.game = self.bench.game
         self.device = self.bench.devices[0]
-        self.boards = sample_boards(self.game, 32)
+        self.boards = sample_boards(self.game, BATCH)
 
     def line(self, settings: list[str]) -> list[str]:
         """What there is to say of the net that `settings` make."""
@@ -101,11 +100,10 @@ class Comparison:
 
     def forward_speed(self, net: nn.Module) -> str:
         evaluator = self.evaluator(net, "auto")
-        planes = np.resize(self.boards, (BATCH, *self.game.planes_shape))
         best, end = float("inf"), time.perf_counter() + FORWARD_SECONDS
         while time.perf_counter() < end:
             begin = time.perf_counter()
-            evaluator(planes)
+            evaluator(self.boards)
             best = min(best, time.perf_counter() - begin)
         return f"{BATCH / best:,.0f} ({evaluator.method})"
 

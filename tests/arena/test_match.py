@@ -21,7 +21,7 @@ class Lowest:
     def __init__(self, rules_game: Game) -> None:
         self.game = rules_game
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
         return np.array([self.game.legal_actions(state)[0] for state in states], np.int32)
 
 
@@ -30,7 +30,7 @@ class Highest(Lowest):
 
     name = "highest"
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
         return np.array([self.game.legal_actions(state)[-1] for state in states], np.int32)
 
 
@@ -39,7 +39,7 @@ class Stubborn:
 
     name = "stubborn"
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
         return np.zeros(len(states), np.int32)
 
 
@@ -134,7 +134,7 @@ def test_an_illegal_choice_names_the_player() -> None:
 
 def test_an_answer_of_the_wrong_length_names_the_player() -> None:
     class Short(Stubborn):
-        def choose(self, states: States) -> NDArray[np.int32]:
+        def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
             return np.zeros(1, np.int32)
 
     with pytest.raises(IllegalPosition, match="stubborn answered"):

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from rookery.base import ConfigError
+from rookery.games import game, game_names
 from rookery.nets import (
     CudaEvaluator,
     Ensemble,
@@ -28,25 +29,25 @@ from rookery.nets.resnet import fold
 TICTACTOE = ((2, 3, 3), 9)
 CONNECT4 = ((2, 6, 7), 7)
 CHESS = ((20, 8, 8), 1858)
-GAMES = pytest.mark.parametrize("game", [TICTACTOE, CONNECT4, CHESS])
+SHAPES = pytest.mark.parametrize("shape", [TICTACTOE, CONNECT4, CHESS])
 SPIKING = NetConfig(kind="spiking", width=8, depth=2)
 CPU = torch.device("cpu")
 
 
-def trained_net(game, config=SPIKING, seed=1):
+def trained_net(shape, config=SPIKING, seed=1, policy_cells=None):
     """A net as after some learning: no zero layers, batch norm that has seen data."""
-    net = build_net(config, *game, seed=seed)
+    net = build_net(config, *shape, seed=seed, policy_cells=policy_cells)
     stream = torch.Generator().manual_seed(seed)
     for name, tensor in net.state_dict().items():
         if "running_var" in name or "norm.weight" in name:
             tensor.uniform_(0.5, 1.5, generator=stream)
-        elif "last" in name or "bias" in name or "running_mean" in name:
+        elif "last" in name or "policy.conv" in name or "bias" in name or "running_mean" in name:
             tensor.normal_(0, 0.3, generator=stream)
     return net.eval()
 
 
-def boards(game, count):
-    return (np.random.default_rng(7).random((count, *game[0])) < 0.3).astype(np.float32)
+def boards(shape, count):
+    return (np.random.default_rng(7).random((count, *shape[0])) < 0.3).astype(np.float32)
 
 
 @torch.no_grad()
@@ -63,19 +64,32 @@ def assert_nearly_all_close(found, expected):
         assert is_close.mean() > 0.9
 
 
-@GAMES
-def test_outputs_have_the_shapes_of_the_game_and_no_opinion_yet(game):
-    logits, wdl = build_net(SPIKING, *game)(torch.rand(5, *game[0]))
-    assert logits.shape == (5, game[1]) and wdl.shape == (5, 3)
+@SHAPES
+def test_outputs_have_the_shapes_of_the_game_and_no_opinion_yet(shape):
+    logits, wdl = build_net(SPIKING, *shape)(torch.rand(5, *shape[0]))
+    assert logits.shape == (5, shape[1]) and wdl.shape == (5, 3)
     assert not logits.any() and not wdl.any()
 
 
-@GAMES
-def test_parameters_and_their_names_are_those_of_a_residual_net(game):
-    spiking = build_net(SPIKING, *game)
-    residual = build_net(NetConfig(width=8, depth=2), *game)
+@SHAPES
+def test_parameters_and_their_names_are_those_of_a_residual_net(shape):
+    spiking = build_net(SPIKING, *shape)
+    residual = build_net(NetConfig(width=8, depth=2), *shape)
     assert count_parameters(spiking) == count_parameters(residual)
     assert spiking.state_dict().keys() == residual.state_dict().keys()
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_it_is_built_served_and_saved_for_every_game(name):
+    rules = game(name)
+    shape = (rules.planes_shape, rules.num_actions)
+    net, planes = trained_net(shape, policy_cells=rules.policy_cells), boards(shape, 16)
+    header = Header(NetGame(name, rules.version, *shape), SPIKING, step=0)
+    expected = plain(unpack(pack(net.state_dict(), header)).build().eval(), planes)
+    assert expected[0].any()
+    for kind, more in ((Evaluator, {}), (CudaEvaluator, {"device": CPU})):
+        evaluator = kind(net, rules.planes_shape, method="float32", **more)
+        assert_nearly_all_close(evaluator(planes), expected)
 
 
 @pytest.mark.parametrize("surrogate", ["arctan", "fast_sigmoid"])
@@ -122,11 +136,11 @@ def test_a_folded_tower_equals_the_unfolded_one():
     assert not [m for m in folded.modules() if isinstance(m, nn.BatchNorm2d)]
 
 
-@GAMES
+@SHAPES
 @pytest.mark.parametrize("count", [0, 1, 37])
-def test_served_on_the_cpu_it_answers_as_it_is(game, count):
-    net, planes = trained_net(game), boards(game, count)
-    evaluator = Evaluator(trained_net(game, seed=2), game[0], method="float32", batch_size=16)
+def test_served_on_the_cpu_it_answers_as_it_is(shape, count):
+    net, planes = trained_net(shape), boards(shape, count)
+    evaluator = Evaluator(trained_net(shape, seed=2), shape[0], method="float32", batch_size=16)
     evaluator.load(net)
     if count:
         assert_nearly_all_close(evaluator(planes), plain(net, planes))

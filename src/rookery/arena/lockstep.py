@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import compiled
-from rookery.games import Game, States
+from rookery.games import Action, Game, Memory, States, bind_memory, new_memory
 
 Actions = NDArray[np.int32]
 
@@ -25,6 +25,34 @@ def legal_mask(game: Game, states: States) -> NDArray[np.bool_]:
 def play_each(game: Game, states: States, actions: Actions) -> None:
     """Make move actions[b] in states[b], in place; the moves must be legal."""
     _loops(game.rules).play(states, actions)
+
+
+@dataclass(frozen=True)
+class Past:
+    """How B games came to their present positions."""
+
+    memory: Memory
+    moves: list[list[Action]]
+    """Made so far, each from the first position on."""
+
+    @classmethod
+    def none(cls, game: Game, count: int) -> "Past":
+        """That of `count` games that have just begun."""
+        return cls(new_memory(game, count), [[] for _ in range(count)])
+
+    def of(self, games: NDArray[np.intp]) -> "Past":
+        """That of some of the games, as a copy."""
+        memory = Memory(self.memory.keys[games], self.memory.counts[games])
+        return Past(memory, [list(self.moves[index]) for index in games])
+
+
+def advance(
+    game: Game, states: States, past: Past, games: NDArray[np.intp], actions: Actions
+) -> None:
+    """Make move actions[b] in game games[b], in place, and remember it."""
+    _loops(game.rules).advance(states, past.memory, games, actions)
+    for index, action in zip(games.tolist(), actions.tolist(), strict=True):
+        past.moves[index].append(action)
 
 
 def outcomes(game: Game, states: States) -> NDArray[np.int8]:
@@ -73,6 +101,7 @@ class _Loops:
 
     legal: Callable[[States, Actions, NDArray[np.bool_]], None]
     play: Callable[[States, Actions], None]
+    advance: Callable[[States, Memory, NDArray[np.intp], Actions], None]
     outcomes: Callable[[States, NDArray[np.int8]], None]
     planes: Callable[[States, NDArray[np.float32]], None]
 
@@ -91,6 +120,14 @@ def _loops(rules: ModuleType) -> _Loops:
         for index in range(len(states)):
             rules.play(states[index], actions[index])
 
+    memories = bind_memory(rules)
+
+    @compiled
+    def advance(states: States, memory: Memory, games: NDArray[np.intp], actions: Actions) -> None:
+        for index in range(len(games)):
+            g = games[index]
+            memories.play(memory, states[g], actions[index], g)
+
     @compiled
     def outcomes(states: States, out: NDArray[np.int8]) -> None:
         for index in range(len(states)):
@@ -101,4 +138,4 @@ def _loops(rules: ModuleType) -> _Loops:
         for index in range(len(states)):
             rules.planes(states[index], out[index])
 
-    return _Loops(legal, play, outcomes, planes)
+    return _Loops(legal, play, advance, outcomes, planes)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.arena.elo import EloDifference, compare
-from rookery.arena.lockstep import legal_mask, outcomes, pick, play_each
+from rookery.arena.lockstep import Past, advance, legal_mask, outcomes, pick, play_each
 from rookery.arena.player import Player, ask
 from rookery.base import ConfigError, generator
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Game, States
@@ -129,16 +129,17 @@ def play_part(game: Game, a: Player, b: Player, openings: Sequence[Opening]) -> 
     The openings are equally long.
     """
     lines = [opening for opening in openings for _ in range(2)]
-    plies = len(lines[0])
-    a_first = np.arange(len(lines)) % 2 == 0
-    states = game.new_states(len(lines))
+    plies, everyone = len(lines[0]), np.arange(len(lines))
+    a_first = everyone % 2 == 0
+    states, past = game.new_states(len(lines)), Past.none(game, len(lines))
     for ply in range(plies):
-        play_each(game, states, np.array([line[ply] for line in lines], np.int32))
+        actions = np.array([line[ply] for line in lines], np.int32)
+        advance(game, states, past, everyone, actions)
     a_moves_next = a_first == (plies % 2 == 0)
-    moves, results = _play_out(game, (a, b), states=states, a_moves_next=a_moves_next)
+    results = _play_out(game, (a, b), states, past, a_moves_next=a_moves_next)
     return [
-        MatchGame(line, tuple(made), bool(first), int(result))
-        for line, made, first, result in zip(lines, moves, a_first, results, strict=True)
+        MatchGame(line, tuple(made[plies:]), bool(first), int(result))
+        for line, made, first, result in zip(lines, past.moves, a_first, results, strict=True)
     ]
 
 
@@ -184,10 +185,14 @@ def _random_lines(
 
 
 def _play_out(
-    game: Game, players: tuple[Player, Player], *, states: States, a_moves_next: NDArray[np.bool_]
-) -> tuple[list[list[Action]], NDArray[np.int8]]:
-    """The moves of every game and its result for the first of `players`."""
-    moves: list[list[Action]] = [[] for _ in states]
+    game: Game,
+    players: tuple[Player, Player],
+    states: States,
+    past: Past,
+    *,
+    a_moves_next: NDArray[np.bool_],
+) -> NDArray[np.int8]:
+    """Play the games to their ends; the results for the first of `players`."""
     results = np.zeros(len(states), np.int8)
     turn = a_moves_next.copy()
     going = np.arange(len(states))
@@ -195,17 +200,14 @@ def _play_out(
         actions = np.zeros(len(going), np.int32)
         for player, asked in zip(players, (turn[going], ~turn[going]), strict=True):
             if asked.any():
-                actions[asked] = ask(player, states[going[asked]], game=game)
-        for index, action in zip(going.tolist(), actions.tolist(), strict=True):
-            moves[index].append(action)
-        moved = states[going]
-        play_each(game, moved, actions)
-        states[going] = moved
+                games = going[asked]
+                actions[asked] = ask(player, states[games], past.of(games), game=game)
+        advance(game, states, past, going, actions)
         turn = ~turn
-        ends = outcomes(game, moved)
+        ends = outcomes(game, states[going])
         results[going] = np.where(turn[going], ends, -ends)
         going = going[ends == ONGOING]
-    return moves, results
+    return results
 
 
 def report_match(a: str, b: str, *, played: Sequence[MatchGame]) -> MatchReport:

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import legal_mask
+from rookery.arena.lockstep import Past, legal_mask
 from rookery.base import IllegalPosition
 from rookery.games import Game, States
 
@@ -17,13 +17,18 @@ class Player(Protocol):
     def name(self) -> str:
         """How reports call the player."""
 
-    def choose(self, states: States) -> NDArray[np.int32]:
-        """[B] a legal action for each of the B states, none of which is terminal."""
+    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
+        """[B] a legal action for each of the B states, none of which is terminal.
+
+        Players that heed repetition look at the `past`, where it is known.
+        """
 
 
-def ask(player: Player, states: States, *, game: Game) -> NDArray[np.int32]:
+def ask(
+    player: Player, states: States, past: Past | None = None, *, game: Game
+) -> NDArray[np.int32]:
     """The player's moves, or IllegalPosition with the player's name if one is not legal."""
-    actions = np.asarray(player.choose(states.copy()))
+    actions = np.asarray(player.choose(states.copy(), past))
     if actions.shape != (len(states),) or not np.issubdtype(actions.dtype, np.integer):
         raise IllegalPosition(
             f"{player.name} answered {actions.dtype} {list(actions.shape)} to {len(states)} states"

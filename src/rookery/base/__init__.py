@@ -1,5 +1,6 @@
 """The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
 
+from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
 from rookery.base.errors import (
     ConfigError,
@@ -24,6 +25,7 @@ from rookery.base.files import (
 from rookery.base.randomness import generator, seeds, uniform
 
 __all__ = [
+    "Bits",
     "ConfigError",
     "DeviceMissing",
     "DiskFull",
@@ -37,7 +39,9 @@ __all__ = [
     "compiled",
     "fingerprint",
     "generator",
+    "highest",
     "interpreted",
+    "lowest",
     "namespace",
     "pack_arrays",
     "parallel",

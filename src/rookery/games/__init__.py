@@ -2,6 +2,7 @@
 
 from rookery.games.contract import Finding, check_game
 from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State, States, from_module
+from rookery.games.memory import Memory, bind_memory, count_times, new_memory
 from rookery.games.record import GameRecord
 from rookery.games.registry import game, game_names
 
@@ -14,10 +15,14 @@ __all__ = [
     "Finding",
     "Game",
     "GameRecord",
+    "Memory",
     "State",
     "States",
+    "bind_memory",
     "check_game",
+    "count_times",
     "from_module",
     "game",
     "game_names",
+    "new_memory",
 ]

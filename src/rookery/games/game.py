@@ -8,12 +8,15 @@ A rules module is plain Python. It defines
     MAX_PLIES         the longest game; PLANES the shape (P, H, W) of what a net sees
     SYMMETRIES        pairs (cells, actions): tables [H * W] and [A], the identity first
     start(state)      set the first position
-    legal(state, out) -> n      write the legal actions into out[:n], ascending
+    legal(state, out) -> n      write the legal actions into out[:n], each once
     play(state, action)         make a move; the other player is to move afterwards
     outcome(state)    ONGOING, WIN, DRAW or LOSS for the player to move
     planes(state, out)          write float32 planes [P, H, W], seen by the player to move
     show(state), read_move(state, text), write_move(state, action)
     read_position(state, text)  where a position is not simply its moves, one character each
+    MEMORY, key(state), quiet(state), recall(state, times)    where positions may repeat: `memory`
+    POLICY_CELLS      [A] plane * H * W + cell of each action, where a net may draw its policy
+                      on the board rather than learn every action by itself
 
 and is compiled through `rookery.base.compiled`. A value is for the player to move, everywhere.
 """
@@ -35,6 +38,7 @@ Action = int
 WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
 
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
+MEMORIES = ("key", "quiet", "recall")
 TEXT = ("show", "read_move", "write_move")
 TABLES = (
     "NAME",
@@ -67,6 +71,10 @@ class Game:
     """[K, H * W] plane cells: new[c] = old[cell_symmetries[k, c]]."""
     action_symmetries: NDArray[np.int32]
     """[K, A] actions: new[a] = old[action_symmetries[k, a]]."""
+    memory: int
+    """Positions that a game must remember: a power of two, 1 where none comes back."""
+    policy_cells: NDArray[np.int64] | None
+    """[A] where a net draws each action on the board, if the rules say so."""
 
     def new_states(self, count: int) -> States:
         """`count` first positions."""
@@ -80,7 +88,7 @@ class Game:
         return np.zeros(shape, dtype=np.dtype((np.record, self.state_dtype)))
 
     def legal_actions(self, state: State) -> list[Action]:
-        """The legal actions of `state`, ascending."""
+        """The legal actions of `state`."""
         out = np.zeros(self.max_legal, np.int32)
         count = self.rules.legal(state, out)
         return cast(list[int], out[:count].tolist())
@@ -111,7 +119,8 @@ def from_module(module: ModuleType, sources: bytes = b"") -> Game:
     missing = [name for name in (*TABLES, *FUNCTIONS, *TEXT) if not hasattr(module, name)]
     if missing:
         raise IllegalRules(getattr(module, "__file__", None) or module.__name__, missing)
-    functions = {name: getattr(module, name) for name in FUNCTIONS}
+    memories = MEMORIES if hasattr(module, "key") else ()
+    functions = {name: getattr(module, name) for name in (*FUNCTIONS, *memories)}
     cells, actions = zip(*module.SYMMETRIES, strict=True)
     return Game(
         name=module.NAME,
@@ -125,6 +134,8 @@ def from_module(module: ModuleType, sources: bytes = b"") -> Game:
         planes_shape=module.PLANES,
         cell_symmetries=np.array(cells, np.int32),
         action_symmetries=np.array(actions, np.int32),
+        memory=getattr(module, "MEMORY", 1),
+        policy_cells=getattr(module, "POLICY_CELLS", None),
     )
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from rookery.base import UnknownName
 from rookery.games.game import Game, from_module
 
-SHIPPED = ("connect4", "tictactoe")
+SHIPPED = ("chess", "connect4", "tictactoe")
 
 
 def game_names() -> tuple[str, ...]:

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from rookery.base import ConfigError, UnknownName, generator
 from rookery.nets.lif import SURROGATES, Firing
@@ -62,7 +64,9 @@ class NetConfig:
         return f"{self.kind} {self.width} x {self.depth}{steps}"
 
 
-def build_resnet(config: NetConfig, planes_shape: PlanesShape, num_actions: int) -> nn.Module:
+def build_resnet(
+    config: NetConfig, planes_shape: PlanesShape, num_actions: int, policy_cells: Tensor | None
+) -> nn.Module:
     """A residual tower with random weights."""
     return ResNet(
         planes_shape,
@@ -71,10 +75,13 @@ def build_resnet(config: NetConfig, planes_shape: PlanesShape, num_actions: int)
         depth=config.depth,
         policy_channels=config.policy_channels,
         value_width=config.value_width,
+        policy_cells=policy_cells,
     )
 
 
-def build_spiking(config: NetConfig, planes_shape: PlanesShape, num_actions: int) -> nn.Module:
+def build_spiking(
+    config: NetConfig, planes_shape: PlanesShape, num_actions: int, policy_cells: Tensor | None
+) -> nn.Module:
     """A spiking tower with random weights."""
     return SpikingNet(
         planes_shape,
@@ -83,26 +90,32 @@ def build_spiking(config: NetConfig, planes_shape: PlanesShape, num_actions: int
         depth=config.depth,
         policy_channels=config.policy_channels,
         value_width=config.value_width,
+        policy_cells=policy_cells,
         firing=Firing(config.steps, config.decay, config.threshold, config.surrogate),
     )
 
 
-BUILDERS: dict[str, Callable[[NetConfig, PlanesShape, int], nn.Module]] = {
-    "resnet": build_resnet,
-    "spiking": build_spiking,
-}
+Builder = Callable[[NetConfig, PlanesShape, int, Tensor | None], nn.Module]
+BUILDERS: dict[str, Builder] = {"resnet": build_resnet, "spiking": build_spiking}
 
 
 def build_net(
-    config: NetConfig, planes_shape: PlanesShape, num_actions: int, *, seed: int = 0
+    config: NetConfig,
+    planes_shape: PlanesShape,
+    num_actions: int,
+    *,
+    policy_cells: NDArray[np.int64] | Tensor | None = None,
+    seed: int = 0,
 ) -> nn.Module:
     """A fresh net for boards of `planes_shape`; equal seeds give equal weights.
 
     It maps planes float32 [B, P, H, W] to policy logits [B, A] and win, draw, loss logits [B, 3].
+    `policy_cells` [A] is where it draws each action on the board, if the game says so.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(generator(seed, "net").integers(2**63)))
-        return BUILDERS[config.kind](config, planes_shape, num_actions)
+        cells = None if policy_cells is None else torch.as_tensor(policy_cells)
+        return BUILDERS[config.kind](config, planes_shape, num_actions, cells)
 
 
 def count_parameters(net: nn.Module) -> int:

@@ -18,7 +18,7 @@ from rookery.base import RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.ensemble import Ensemble, average
 from rookery.nets.inference import TOLERANCE, Choice, in_precision, random_boards
-from rookery.nets.resnet import ResNet, fold, without_zero_layers
+from rookery.nets.resnet import PolicyHead, ResNet, fold, without_zero_layers
 
 METHODS = {
     "fused-float16": torch.float16,
@@ -144,6 +144,7 @@ class _Fused:
         self._convs = [_aligned(conv.weight, dtype) for conv in _tower(folded)]
         self._biases = [conv.bias.to(dtype) for conv in _tower(folded)]
         self._mixer, self._mixer_bias = (part.to(dtype) for part in _head_mixer(folded))
+        self._picked = _picked(folded, channels=len(self._mixer_bias))
 
     def load(self, folded: ResNet) -> None:
         self._heads.load_state_dict(folded.state_dict())
@@ -169,13 +170,17 @@ class _Fused:
         """Both heads' 1x1 convolutions in one multiplication, then their layers in float32."""
         policy, value = self._heads.policy, self._heads.value
         rows = x.permute(0, 2, 3, 1).reshape(-1, x.shape[1])
-        mixed = functional.relu(torch.addmm(self._mixer_bias, rows, self._mixer).float())
-        mixed = mixed.view(len(x), -1, mixed.shape[1]).transpose(1, 2)
+        mixed = torch.addmm(self._mixer_bias, rows, self._mixer)
+        mixed = mixed.view(len(x), -1, mixed.shape[1])  # [B, H * W, C]
         split = policy.conv.out_channels
-        seen = mixed[:, split : split + value.conv.out_channels].flatten(1)
-        return policy.last(mixed[:, :split].flatten(1)), value.last(
-            functional.relu(value.hidden(seen))
-        )
+        drawn, seen = mixed[..., :split], mixed[..., split : split + value.conv.out_channels]
+        hidden = functional.relu(value.hidden(_in_order(functional.relu(seen.float()))))
+        if self._picked is None:
+            assert isinstance(policy, PolicyHead)
+            logits = policy.last(_in_order(functional.relu(drawn.float())))
+        else:
+            logits = mixed.flatten(1).index_select(1, self._picked).float()
+        return logits, value.last(hidden)
 
 
 class _Together:
@@ -206,6 +211,20 @@ def _head_mixer(folded: ResNet) -> tuple[Tensor, Tensor]:
     return functional.pad(weight, (0, 0, 0, extra)).t().contiguous(), functional.pad(
         bias, (0, extra)
     )
+
+
+def _in_order(x: Tensor) -> Tensor:
+    """[B, H * W, C] as the heads' layers take it, one channel after the other."""
+    return x.transpose(1, 2).flatten(1)
+
+
+def _picked(folded: ResNet, *, channels: int) -> Tensor | None:
+    """Where [B, H * W, C] of both heads holds the logit of each action drawn on the board."""
+    if isinstance(folded.policy, PolicyHead):
+        return None
+    cells = folded.policy.get_buffer("cells")
+    size = folded.value.hidden.in_features // folded.value.conv.out_channels
+    return cells % size * channels + cells // size
 
 
 def _aligned(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rookery.base import ConfigError
-from rookery.nets.resnet import ConvNorm, PolicyHead, ResNet, ValueHead
+from rookery.nets.resnet import BoardPolicyHead, ConvNorm, PolicyHead, ResNet, ValueHead
 
 
 class NetPart(nn.Module):
@@ -28,7 +28,7 @@ class NetPart(nn.Module):
         self,
         stem: ConvNorm | None,
         blocks: nn.Sequential,
-        heads: tuple[PolicyHead, ValueHead] | None,
+        heads: tuple[PolicyHead | BoardPolicyHead, ValueHead] | None,
         *,
         width: int,
     ) -> None:

@@ -9,11 +9,13 @@ every result equally likely, and the first search is led by the rules alone.
 """
 
 import copy
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+Layer = TypeVar("Layer", bound=nn.Module)
 VALUE_CHANNELS = 2
 """Channels the value head reads; it only needs a summary of the board."""
 
@@ -73,6 +75,35 @@ class PolicyHead(nn.Module):
         return y
 
 
+class BoardPolicyHead(nn.Module):
+    """The same, drawn on the board: an action is a kind of move, a plane, from a cell.
+
+    What is learned of a kind of move holds on the whole board.
+    """
+
+    def __init__(self, width: int, *, cells: int, policy_cells: Tensor) -> None:
+        super().__init__()
+        kinds = int(policy_cells.max()) // cells + 1
+        self.conv = zeroed(nn.Conv2d(width, kinds, 1))
+        self.register_buffer("cells", policy_cells.clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.pick(self.conv(x).flatten(1))
+
+    def pick(self, drawn: Tensor) -> Tensor:
+        """The actions' logits among all kinds of moves from all cells [B, K * H * W]."""
+        return drawn.index_select(1, self.get_buffer("cells"))
+
+
+def new_policy_head(
+    width: int, channels: int, *, cells: int, num_actions: int, policy_cells: Tensor | None
+) -> PolicyHead | BoardPolicyHead:
+    """A head that draws actions at `policy_cells` of the board, or a plain one of `channels`."""
+    if policy_cells is None:
+        return PolicyHead(width, channels, cells=cells, num_actions=num_actions)
+    return BoardPolicyHead(width, cells=cells, policy_cells=policy_cells)
+
+
 class ValueHead(nn.Module):
     """Logits [B, 3] of win, draw, loss for the player to move."""
 
@@ -100,13 +131,16 @@ class ResNet(nn.Module):
         depth: int,
         policy_channels: int,
         value_width: int,
+        policy_cells: Tensor | None = None,
     ) -> None:
         super().__init__()
         planes, height, board_width = planes_shape
         cells = height * board_width
         self.stem = ConvNorm(planes, width)
         self.blocks = nn.Sequential(*(Block(width) for _ in range(depth)))
-        self.policy = PolicyHead(width, policy_channels, cells=cells, num_actions=num_actions)
+        self.policy = new_policy_head(
+            width, policy_channels, cells=cells, num_actions=num_actions, policy_cells=policy_cells
+        )
         self.value = ValueHead(width, value_width, cells=cells)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
@@ -115,10 +149,10 @@ class ResNet(nn.Module):
         return self.policy(x), self.value(x)
 
 
-def zeroed(layer: nn.Linear) -> nn.Linear:
+def zeroed(layer: Layer) -> Layer:
     """`layer` with all its parameters at zero."""
-    nn.init.zeros_(layer.weight)
-    nn.init.zeros_(layer.bias)
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)
     return layer
 
 

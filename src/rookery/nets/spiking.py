@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from rookery.nets.lif import Firing, LeakyFire
-from rookery.nets.resnet import ConvNorm, PolicyHead, ValueHead
+from rookery.nets.resnet import ConvNorm, ValueHead, new_policy_head
 
 
 class SpikingBlock(nn.Module):
@@ -48,6 +48,7 @@ class SpikingNet(nn.Module):
         policy_channels: int,
         value_width: int,
         firing: Firing,
+        policy_cells: Tensor | None = None,
     ) -> None:
         super().__init__()
         planes, height, board_width = planes_shape
@@ -55,7 +56,9 @@ class SpikingNet(nn.Module):
         self.steps = firing.steps
         self.stem = ConvNorm(planes, width)
         self.blocks = nn.Sequential(*(SpikingBlock(width, firing) for _ in range(depth)))
-        self.policy = PolicyHead(width, policy_channels, cells=cells, num_actions=num_actions)
+        self.policy = new_policy_head(
+            width, policy_channels, cells=cells, num_actions=num_actions, policy_cells=policy_cells
+        )
         self.value = ValueHead(width, value_width, cells=cells)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:

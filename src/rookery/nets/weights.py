@@ -20,6 +20,8 @@ from rookery.base import ConfigError, FileDamaged, RookeryError, fingerprint, wr
 from rookery.nets.build import NetConfig, PlanesShape, build_net
 
 FORMAT = 1
+POLICY_CELLS = "policy.cells"
+"""The tensor that says where a net draws its policy on the board, if it does."""
 _ENTRY = "rookery"
 _BLANK = "0" * 64
 
@@ -60,7 +62,12 @@ class Weights:
     def build(self) -> nn.Module:
         """The net these weights belong to."""
         game = self.header.game
-        net = build_net(self.header.config, game.planes_shape, game.num_actions)
+        net = build_net(
+            self.header.config,
+            game.planes_shape,
+            game.num_actions,
+            policy_cells=self.state.get(POLICY_CELLS),
+        )
         net.load_state_dict(dict(self.state))
         return net
 

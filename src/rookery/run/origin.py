@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, fields
 
+from torch import nn
+
 from rookery.base import ConfigError
 from rookery.games import Game
-from rookery.nets import NetConfig, NetGame, Weights
+from rookery.nets import NetConfig, NetGame, Weights, build_net
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class FirstWeights:
                     f"net.{name} is {wanted}, but {found} in {self.source}, whose weights "
                     "the run is to begin with; leave net settings out, or begin from nothing"
                 )
+
+
+def fresh_net(config: NetConfig, rules: Game) -> nn.Module:
+    """A net with random weights for the game of `rules`."""
+    return build_net(config, rules.planes_shape, rules.num_actions, policy_cells=rules.policy_cells)
 
 
 def net_game(rules: Game) -> NetGame:

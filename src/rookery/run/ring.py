@@ -13,7 +13,7 @@ from torch import nn
 from rookery.arena import SearchPlayer, Strength, ruler_for
 from rookery.base import RunFolderError
 from rookery.learning import Learner, LearningConfig
-from rookery.nets import CudaEvaluator, Evaluator, build_net
+from rookery.nets import CudaEvaluator, Evaluator
 from rookery.replay import (
     DeviceWindow,
     Samples,
@@ -25,6 +25,7 @@ from rookery.replay import (
 from rookery.run.checkpoint import Arrays, Checkpoint, Position, copied
 from rookery.run.folder import RunFolder
 from rookery.run.moment import Moment, Watcher
+from rookery.run.origin import fresh_net
 from rookery.run.stats import Stats
 from rookery.run.team import Team
 from rookery.runtime import Crew, Event, Usage, find_devices
@@ -222,7 +223,7 @@ class Ring(ABC):
 
     def _new_net(self) -> nn.Module:
         torch.manual_seed(self.config.run.seed)
-        net = build_net(self.config.net, self.game.planes_shape, self.game.num_actions)
+        net = fresh_net(self.config.net, self.game)
         if first := self.folder.first_weights():
             net.load_state_dict(dict(first.state))
         return net.to(self.device)

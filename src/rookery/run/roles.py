@@ -9,10 +9,11 @@ from torch import nn
 from rookery import __version__
 from rookery.base import generator
 from rookery.games import game
-from rookery.nets import build_net, unpack
+from rookery.nets import unpack
 from rookery.replay import to_columns
 from rookery.run.config import Config, from_json
 from rookery.run.judge import Case, answer, unpack_cases
+from rookery.run.origin import fresh_net
 from rookery.run.seats import DeviceSeat, HostSeat, Played, Seat
 from rookery.runtime import Link, Message, find_device
 
@@ -46,7 +47,7 @@ def actor(link: Link, job: Mapping[str, Any]) -> None:
     """
     config = selfplay_config(job)
     rules = game(config.game)
-    net = build_net(config.net, rules.planes_shape, rules.num_actions)
+    net = fresh_net(config.net, rules)
     seat = take_seat(config, net, job)
     pending: Pending | None = None
     cases: list[Case] = []

@@ -13,9 +13,9 @@ from rookery import __version__
 from rookery.base import RookeryError
 from rookery.games import game
 from rookery.learning import GroupBroken, LearningDiverged, Place, RankLearner, Stretch
-from rookery.nets import build_net
 from rookery.replay import Window, from_columns
 from rookery.run.config import from_json
+from rookery.run.origin import fresh_net
 from rookery.runtime import Link, Message, find_device, use_device
 
 WAIT_SECONDS = 1.0
@@ -42,7 +42,7 @@ class Trainer:
         config, device = from_json(job["config"]), find_device(job["device"])
         use_device(device)
         self.game, self.config, self.device = game(config.game), config, job["device"]
-        net = build_net(config.net, self.game.planes_shape, self.game.num_actions).to(device)
+        net = fresh_net(config.net, self.game).to(device)
         seed = config.run.seed
         self.learner = RankLearner(self.game, net, config=config.learning, seed=seed)
         self.window = Window(self.game, config.replay)

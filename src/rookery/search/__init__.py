@@ -8,6 +8,7 @@ from rookery.search.gumbel import visit_table
 from rookery.search.place import AnySearch, new_search
 from rookery.search.settings import SearchConfig
 from rookery.search.simulate import bind as bind_simulation
+from rookery.search.tree import memory_of
 
 __all__ = [
     "FREE_SIMULATIONS",
@@ -19,6 +20,7 @@ __all__ = [
     "Search",
     "SearchConfig",
     "bind_simulation",
+    "memory_of",
     "new_search",
     "visit_table",
 ]

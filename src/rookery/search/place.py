@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from rookery.games import Game, States
+from rookery.games import Game, Memory, States
 from rookery.search.batch import Search
 from rookery.search.cuda import CudaSearch
 from rookery.search.decisions import Decisions
@@ -16,6 +16,10 @@ class AnySearch(Protocol):
     @property
     def roots(self) -> States:
         """[G] the positions to search, for the caller to fill; none may be over."""
+
+    @property
+    def memory(self) -> Memory:
+        """What stood before the roots, for the caller to fill where positions may repeat."""
 
     @property
     def evaluations(self) -> int:

@@ -11,14 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, namespace
-from rookery.games import ONGOING, WIN
+from rookery.games import ONGOING, WIN, count_times
 from rookery.search import gumbel, puct
 from rookery.search.decide import write_decision
 from rookery.search.settings import Settings
-from rookery.search.tree import NEVER, UNVISITED, Tree, add_edges, add_node, edges_of, plant
+from rookery.search.tree import (
+    NEVER,
+    UNVISITED,
+    Tree,
+    add_edges,
+    add_node,
+    edges_of,
+    memory_of,
+    plant,
+)
 
 WAYS = {"gumbel": gumbel, "puct": puct}
-"""A way is a module: `draw_noise`, `temper_noise`, `select` and `score_root`."""
+"""A way is a module: `draw_noise`, `select` and `score_root`."""
 
 
 @compiled
@@ -79,15 +88,7 @@ def write_priors(
 
 
 def bind_way(way: ModuleType) -> ModuleType:
-    """`begin`, `walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
-
-    @compiled
-    def begin(tree, settings, simulations, g):  # type: ignore[no-untyped-def]
-        """Empty tree g, draw the noise of its root, and owe it `simulations`."""
-        plant(tree, g)
-        tree.searches[g].simulations_left = simulations
-        for i in range(tree.noise.shape[1]):
-            tree.noise[g, i] = way.draw_noise(tree, settings, g)
+    """`walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
 
     @compiled
     def walk(tree, settings, table, g):  # type: ignore[no-untyped-def]
@@ -107,17 +108,55 @@ def bind_way(way: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def decide(tree, settings, g, actions, policy, visits, values):  # type: ignore[no-untyped-def]
-        """Write row g of the decisions."""
+    def decide(tree, settings, g, actions, policy, values):  # type: ignore[no-untyped-def]
+        """Write row g of the decisions, the policy edge by edge."""
         best = way.score_root(tree, settings, g)
-        write_decision(tree, g, best, actions, policy, visits, values)
+        write_decision(tree, g, best, actions, policy, values)
 
-    functions = {"begin": begin, "walk": walk, "decide": decide}
+    functions = {"walk": walk, "decide": decide}
     return namespace(f"{way.__name__}.way", functions)
+
+
+COMES_BACK = 2
+"""Who comes back to a position within a search can come back again: it counts twice."""
+
+
+def bind_recognition(rules: ModuleType) -> ModuleType:
+    """`root(tree, g)` and `leaf(tree, g, node)`: positions recognised, where the rules ask."""
+
+    @compiled
+    def pass_root(tree, g):  # type: ignore[no-untyped-def]
+        """Rules whose positions never repeat have no keys."""
+
+    @compiled
+    def pass_leaf(tree, g, node):  # type: ignore[no-untyped-def]
+        """Rules whose positions never repeat have no keys."""
+
+    @compiled
+    def root(tree, g):  # type: ignore[no-untyped-def]
+        """Note the key of the root."""
+        tree.keys[g, 0] = rules.key(tree.states[g, 0])
+
+    @compiled
+    def leaf(tree, g, node):  # type: ignore[no-untyped-def]
+        """Note the key of a new leaf, and tell its state how often it stood before."""
+        key, quiet = rules.key(tree.states[g, node]), rules.quiet(tree.states[g, node])
+        tree.keys[g, node] = key
+        length = np.int64(tree.searches[g].path_length)
+        times = count_times(memory_of(tree), g, key, quiet - length)
+        for back in range(1, min(length, quiet) + 1):
+            if tree.keys[g, tree.path[g, length - back].node] == key:
+                times += COMES_BACK
+        rules.recall(tree.states[g, node], times)
+
+    has_keys = hasattr(rules, "key")
+    functions = {"root": root, "leaf": leaf} if has_keys else {"root": pass_root, "leaf": pass_leaf}
+    return namespace(f"{rules.__name__}.recognition", functions)
 
 
 def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
     """`grow`, `expand` and `write_planes`: what the rules have to do with a leaf."""
+    recognition = bind_recognition(rules)
 
     @compiled
     def grow(tree, g):  # type: ignore[no-untyped-def]
@@ -127,12 +166,13 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         node = add_node(tree, g, edge)
         tree.states[g, node] = tree.states[g, parent]
         rules.play(tree.states[g, node], tree.edges[g, edge].action)
+        recognition.leaf(tree, g, node)
         tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
         return node
 
     @compiled
-    def expand(tree, g, logits):  # type: ignore[no-untyped-def]
-        """Give the leaf its edges; the scratch node gets none."""
+    def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
+        """Give the leaf its edges, the root's with noise; the scratch node gets none."""
         node = np.int64(tree.searches[g].leaf)
         if node == tree.nodes.shape[1] - 1:
             return
@@ -140,7 +180,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         first = add_edges(tree, g, node, count)
         write_priors(tree, g, first, count, logits)
         if node == 0:
-            way.temper_noise(tree, g)
+            way.draw_noise(tree, settings, g)
 
     @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
@@ -154,6 +194,14 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
 def bind(rules: ModuleType, method: str) -> ModuleType:
     """`begin`, `descend`, `write_planes`, `ascend` and `decide`: a game, and a way to search it."""
     steps, leaf = bind_way(WAYS[method]), bind_leaf(rules, WAYS[method])
+    recognition = bind_recognition(rules)
+
+    @compiled
+    def begin(tree, simulations, g):  # type: ignore[no-untyped-def]
+        """Empty tree g, and owe it `simulations`."""
+        plant(tree, g)
+        tree.searches[g].simulations_left = simulations
+        recognition.root(tree, g)
 
     @compiled
     def descend(tree, settings, table, limit, g):  # type: ignore[no-untyped-def]
@@ -177,12 +225,12 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         value, draw = wdl[0] - wdl[2], wdl[1]
         tree.nodes[g, node].value = value
         tree.nodes[g, node].draw = draw
-        leaf.expand(tree, g, logits)
+        leaf.expand(tree, settings, g, logits)
         if tree.searches[g].path_length > 0:
             back_up(tree, settings, g, value, draw)
 
     functions = {
-        "begin": steps.begin,
+        "begin": begin,
         "descend": descend,
         "write_planes": leaf.write_planes,
         "ascend": ascend,

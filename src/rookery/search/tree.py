@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled
-from rookery.games import LOSS, ONGOING, Game, States
+from rookery.games import LOSS, ONGOING, Game, Memory, States
 from rookery.search.settings import Settings
 
 UNVISITED = -1
@@ -30,7 +30,8 @@ NODE = np.dtype(
         ("value", np.float32),  # the net's, for the player to move
         ("draw", np.float32),  # the net's probability of a draw
         ("proof", np.int32),  # ONGOING, or the proved WIN, DRAW or LOSS for the player to move
-    ]
+    ],
+    align=True,  # so that a GPU reads whole words
 )
 EDGE = np.dtype(
     [
@@ -42,7 +43,8 @@ EDGE = np.dtype(
         ("log_prior", np.float32),
         ("value_sum", np.float32),  # for the player who moves
         ("draw_sum", np.float32),
-    ]
+    ],
+    align=True,
 )
 SEARCH = np.dtype(
     [
@@ -51,9 +53,10 @@ SEARCH = np.dtype(
         ("simulations_left", np.int32),
         ("path_length", np.int32),
         ("leaf", np.int32),  # the node at the end of the path
-    ]
+    ],
+    align=True,
 )
-STEP = np.dtype([("node", np.int32), ("edge", np.int32)])
+STEP = np.dtype([("node", np.int32), ("edge", np.int32)], align=True)
 
 
 class Tree(NamedTuple):
@@ -68,6 +71,9 @@ class Tree(NamedTuple):
     scores: [G, L] scratch, one number an edge.
     legal: [G, L] scratch for the rules.
     streams: [G] states of `base.uniform`.
+    keys: [G, N] of the positions, where the rules offer them; [G, 1] where not.
+    past: [G, M] keys of what stood before the roots, and
+    past_counts: [G] how much; see `memory_of`.
     """
 
     states: States
@@ -79,6 +85,9 @@ class Tree(NamedTuple):
     scores: NDArray[np.float32]
     legal: NDArray[np.int32]
     streams: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    past: NDArray[np.uint64]
+    past_counts: NDArray[np.int64]
 
 
 Edge = Any  # one EDGE record
@@ -99,6 +108,9 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
         (np.float32, (num_games, legal)),
         (np.int32, (num_games, legal)),
         (np.uint64, (num_games,)),
+        (np.uint64, (num_games, nodes + 1 if game.memory > 1 else 1)),
+        (np.uint64, (num_games, game.memory)),
+        (np.int64, (num_games,)),
     )
 
 
@@ -110,6 +122,12 @@ def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
 
 def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return np.zeros(shape, np.dtype((np.record, dtype)) if dtype.names else dtype)
+
+
+@compiled
+def memory_of(tree: Tree) -> Memory:
+    """What stood before the roots."""
+    return Memory(tree.past, tree.past_counts)
 
 
 @compiled

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from rookery.base import ConfigError
+from rookery.games import Game
+
+MOST_PLIES = 512
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class SelfPlayConfig:
     """Share of games that begin with random moves."""
     opening_plies: int = 6
     """Random moves of such an opening, at most."""
+    max_plies: int = 0
+    """A game that lasts so long is a draw; 0 = as long as the rules let it, to MOST_PLIES."""
     resign: float = 0.0
     """A player whose value falls below minus this resigns; 0 = nobody ever does."""
 
@@ -31,12 +36,17 @@ class SelfPlayConfig:
             ("temperature_plies", 0, 10_000),
             ("opening_share", 0, 1),
             ("opening_plies", 0, 1_000),
+            ("max_plies", 0, 30_000),
             ("resign", 0, 1),
         ):
             if not low <= getattr(self, name) <= high:
                 value = getattr(self, name)
                 raise ConfigError(f"selfplay.{name} must be in {low}..{high}, got {value}")
         self.schedule()
+
+    def longest_game(self, game: Game) -> int:
+        """The most plies that a game can have."""
+        return min(game.max_plies, self.max_plies or MOST_PLIES)
 
     def schedule(self) -> tuple[tuple[float, int], ...]:
         """Pairs (progress, simulations), by rising progress."""

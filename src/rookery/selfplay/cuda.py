@@ -15,7 +15,7 @@ import numpy as np
 from rookery.base import compiled, namespace
 from rookery.games import ONGOING
 from rookery.runtime import cuda, kernel
-from rookery.search import FREE_SIMULATIONS, bind_simulation
+from rookery.search import FREE_SIMULATIONS, bind_simulation, memory_of
 from rookery.selfplay.harvest import Marks, close_up, copy_out, count_ended, mark_end
 from rookery.selfplay.history import History
 from rookery.selfplay.kernels import Manner, Moves, bind_one
@@ -45,7 +45,6 @@ class Stage(NamedTuple):
     marks: Marks
     roots: Any
     moves: Moves
-    visits: Any
     manner: Manner
     plan: Plan
     turns: Any
@@ -61,7 +60,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         stage.tree.states[g, 0] = stage.roots[g]
         step = stage.plan.now[0]
         stage.plan.of_game[g] = step
-        search.begin(stage.tree, stage.settings, np.int64(stage.plan.simulations[step]), g)
+        search.begin(stage.tree, np.int64(stage.plan.simulations[step]), g)
 
     clock = namespace(f"{rules.__name__}.{method}.clock", {"begin": begin})
 
@@ -69,9 +68,8 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def turn(stage, g):  # type: ignore[no-untyped-def]
         """Make the move that the search in place g has found, and go on from there."""
         moves, history = stage.moves, stage.history
-        answers = (moves.actions, moves.policy, stage.visits, moves.values)
-        search.decide(stage.tree, stage.settings, g, *answers)
-        play.advance(history, stage.roots, moves, stage.manner, g)
+        search.decide(stage.tree, stage.settings, g, moves.actions, moves.policy, moves.values)
+        play.advance(history, stage.roots, memory_of(stage.tree), moves, stage.manner, g)
         stage.turns[g] += 1
         if history.results[g] == ONGOING:
             clock.begin(stage, g)
@@ -82,7 +80,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def renew(stage, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, behind the rows of the last."""
         stage.history.firsts[g] += stage.history.lengths[g]
-        play.restart(stage.history, stage.roots, stage.manner, g)
+        play.restart(stage.history, stage.roots, memory_of(stage.tree), stage.manner, g)
         clock.begin(stage, g)
 
     functions = {"begin": begin, "turn": turn, "renew": renew}

@@ -61,9 +61,10 @@ class DeviceSelfPlay:
         )
         self._kernels = bind(game.rules, search.method)
         self._turns = torch.zeros(config.games, dtype=torch.int64, device=self._device)
-        num_rows = SPARE * (game.max_plies + moves)
+        self._longest = config.longest_game(game)
+        num_rows = SPARE * (self._longest + moves)
         self._stage = self._new_stage(search.considered, num_rows, seed)
-        room = config.games * (game.max_plies + moves)
+        room = config.games * (self._longest + moves)
         self._harvests = [Harvest(game, room, self._device) for _ in range(2)]
         self._graph = Graph(self._waves, self._device)
         self._turns.zero_()  # the capture's own waves are not counted
@@ -110,8 +111,7 @@ class DeviceSelfPlay:
         """The games under way and all random streams; searches under way begin anew."""
         columns = {name: to_host(column) for name, column in self._columns().items()}
         rows = int((columns["history.firsts"] + columns["history.lengths"]).max())
-        is_row = {name: column.ndim > 1 for name, column in columns.items()}
-        return {name: c[:, :rows] if is_row[name] else c for name, c in columns.items()}
+        return {name: c[:, :rows] if _is_rows(name, c) else c for name, c in columns.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
@@ -123,7 +123,7 @@ class DeviceSelfPlay:
         self._launch("begin", self._stage)
 
     def _waves(self) -> None:
-        self._launch("renew", self._stage, self._game.max_plies)
+        self._launch("renew", self._stage, self._longest)
         for _ in range(WAVES):
             self._launch("turn", self._stage)
             self._launch("descend", self._stage, self._trees.needs_net)
@@ -140,6 +140,8 @@ class DeviceSelfPlay:
         return {
             **{f"history.{name}": column for name, column in history.items()},
             **{f"marks.{name}": column for name, column in marks.items()},
+            "memory.counts": self._stage.tree.past_counts,
+            "memory.keys": self._stage.tree.past,
             "roots": self._stage.roots,
             "streams": self._stage.tree.streams,
             "now": self._stage.plan.now,
@@ -150,16 +152,14 @@ class DeviceSelfPlay:
         arrays = layout(game, count, num_rows)
         history = History(*(zeros(self._device, dtype, *shape) for dtype, shape in arrays))
         copy_in(history.streams, seeds(count, seed, "selfplay"))
-        actions, policy, visits, values = trees.answers
         return Stage(
             tree=trees.tree,
             settings=trees.settings,
             history=history,
             marks=new_marks(count, num_rows, self._device),
             roots=zeros(self._device, game.state_dtype, count),
-            moves=Moves(actions, policy, values),
-            visits=visits,
-            manner=manner_of(self.config),
+            moves=Moves(*trees.answers),
+            manner=manner_of(self.config, game),
             plan=self._new_plan(considered),
             turns=view(self._turns),
         )
@@ -178,3 +178,8 @@ class DeviceSelfPlay:
         copy_in(plan.simulations, counts)
         copy_in(plan.tables, tables)
         return plan
+
+
+def _is_rows(name: str, column: NDArray[Any]) -> bool:
+    """Whether a column of the state has a row a position."""
+    return name.startswith(("history.", "marks.")) and column.ndim > 1

@@ -59,9 +59,9 @@ def layout(game: Game, num_games: int, num_rows: int) -> Layout:
     )
 
 
-def new_history(game: Game, num_games: int, streams: NDArray[np.uint64]) -> History:
+def new_history(game: Game, num_games: int, num_rows: int, streams: NDArray[np.uint64]) -> History:
     """Room for `num_games` games in the host's memory; each is taken away when it ends."""
-    (_, rows), *others = layout(game, num_games, game.max_plies)
+    (_, rows), *others = layout(game, num_games, num_rows)
     columns: list[Any] = [np.zeros(shape, dtype) for dtype, shape in others]
     history = History(game.blank_states(*rows), *columns)
     history.streams[:] = streams

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, compiled, namespace, parallel
-from rookery.games import LOSS, ONGOING
+from rookery.games import DRAW, LOSS, ONGOING, Game, bind_memory
 from rookery.selfplay.config import SelfPlayConfig
-from rookery.selfplay.exploration import draw_move, draw_opening_plies
+from rookery.selfplay.exploration import draw_index, draw_opening_plies
 from rookery.selfplay.history import History
 from rookery.selfplay.openings import bind as bind_openings
 
@@ -24,9 +24,10 @@ class Manner(NamedTuple):
     opening_share: float
     opening_plies: int
     resign: float
+    max_plies: int
 
 
-def manner_of(config: SelfPlayConfig) -> Manner:
+def manner_of(config: SelfPlayConfig, game: Game) -> Manner:
     """The part of the settings that kernels need."""
     return Manner(
         temperature=config.temperature,
@@ -34,11 +35,17 @@ def manner_of(config: SelfPlayConfig) -> Manner:
         opening_share=config.opening_share,
         opening_plies=config.opening_plies,
         resign=config.resign,
+        max_plies=config.longest_game(game),
     )
 
 
 class Moves(NamedTuple):
-    """The decisions of G searches, as kernels take them (see `search.Decisions`)."""
+    """The decisions of G searches, as kernels take them (see `search.Decisions`).
+
+    actions: [G] the moves found best.
+    policy: [G, L] over the legal moves, in the rules' order.
+    values: [G, 2] value and draw probability.
+    """
 
     actions: NDArray[np.int32]
     policy: NDArray[np.float32]
@@ -46,58 +53,62 @@ class Moves(NamedTuple):
 
 
 @compiled
-def choose(history: History, moves: Moves, manner: Manner, g: Index) -> Index:
-    """The move to make: drawn from the policy in the first plies, then the search's own."""
+def choose(history: History, moves: Moves, manner: Manner, row: Index, g: Index) -> Index:
+    """The move to make from `row`: drawn from the policy in the first plies, then the best."""
     if history.first_plies[g] + history.lengths[g] < manner.temperature_plies:
-        return draw_move(moves.policy[g], manner.temperature, history.streams, g)
+        count, streams = np.int64(history.num_legal[g, row]), history.streams
+        index = draw_index(history.policy[g, row], count, manner.temperature, streams, g)
+        return np.int64(history.policy_actions[g, row, index])
     return np.int64(moves.actions[g])
 
 
 def _bind_steps(rules: ModuleType) -> ModuleType:
     @compiled
-    def write(history, roots, moves, action, g):  # type: ignore[no-untyped-def]
-        """Write down the position, its policy and the move."""
-        row = history.firsts[g] + history.lengths[g]
+    def write(history, roots, moves, row, g):  # type: ignore[no-untyped-def]
+        """Write down the position and its policy."""
         history.states[g, row] = roots[g]
-        history.actions[g, row] = action
         history.values[g, row, 0] = moves.values[g, 0]
         history.values[g, row, 1] = moves.values[g, 1]
         count = rules.legal(roots[g], history.policy_actions[g, row])
         history.num_legal[g, row] = count
         for i in range(count):
-            history.policy[g, row, i] = moves.policy[g, history.policy_actions[g, row, i]]
-        history.lengths[g] += 1
+            history.policy[g, row, i] = moves.policy[g, i]
 
     return namespace(f"{rules.__name__}.ply", {"write": write})
 
 
 def bind_one(rules: ModuleType) -> ModuleType:
     """`advance` and `restart` of one game."""
-    steps, openings = _bind_steps(rules), bind_openings(rules)
+    steps, openings, memories = _bind_steps(rules), bind_openings(rules), bind_memory(rules)
 
     @compiled
-    def advance(history, roots, moves, manner, g):  # type: ignore[no-untyped-def]
+    def advance(history, roots, memory, moves, manner, g):  # type: ignore[no-untyped-def]
         """Make a move in game g; its result is set where that ends it."""
-        action = choose(history, moves, manner, g)
-        steps.write(history, roots, moves, action, g)
-        rules.play(roots[g], action)
+        row = np.int64(history.firsts[g] + history.lengths[g])
+        steps.write(history, roots, moves, row, g)
+        action = choose(history, moves, manner, row, g)
+        history.actions[g, row] = action
+        history.lengths[g] += 1
+        memories.play(memory, roots[g], action, g)
         outcome = rules.outcome(roots[g])
         mover = 1 if history.lengths[g] % 2 == 0 else -1  # the first player is to move again
         if outcome != ONGOING:
             history.results[g] = mover * outcome
+        elif history.first_plies[g] + history.lengths[g] >= manner.max_plies:
+            history.results[g] = DRAW
         elif moves.values[g, 0] < -manner.resign and manner.resign > 0:
             history.results[g] = -mover * LOSS
         else:
             history.results[g] = ONGOING
 
     @compiled
-    def restart(history, roots, manner, g):  # type: ignore[no-untyped-def]
+    def restart(history, roots, memory, manner, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, with a random opening where the draw says so."""
         row = history.firsts[g]
         scratch, legal = history.states[g, row:], history.policy_actions[g, row]
         share, most = manner.opening_share, manner.opening_plies
         plies = draw_opening_plies(share, most, history.streams, g)
-        while not openings.open_game(roots, plies, scratch, legal, history.streams, g):
+        while not openings.open_game(roots, memory, plies, scratch, legal, history.streams, g):
             plies = draw_opening_plies(share, most, history.streams, g)
         history.first_plies[g] = plies
         history.lengths[g] = 0
@@ -112,13 +123,13 @@ def bind(rules: ModuleType) -> ModuleType:
     one = bind_one(rules)
 
     @parallel
-    def advance(history, roots, moves, manner):  # type: ignore[no-untyped-def]
+    def advance(history, roots, memory, moves, manner):  # type: ignore[no-untyped-def]
         for g in numba.prange(roots.shape[0]):
-            one.advance(history, roots, moves, manner, np.int64(g))
+            one.advance(history, roots, memory, moves, manner, np.int64(g))
 
     @parallel
-    def restart(history, roots, manner, games):  # type: ignore[no-untyped-def]
+    def restart(history, roots, memory, manner, games):  # type: ignore[no-untyped-def]
         for i in numba.prange(games.shape[0]):
-            one.restart(history, roots, manner, np.int64(games[i]))
+            one.restart(history, roots, memory, manner, np.int64(games[i]))
 
     return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})

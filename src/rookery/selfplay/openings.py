@@ -6,14 +6,17 @@ the opponent win at once: such positions teach little.
 
 from types import ModuleType
 
+import numpy as np
+
 from rookery.base import compiled, namespace, uniform
-from rookery.games import LOSS, ONGOING
+from rookery.games import LOSS, ONGOING, bind_memory
 
 TRIES = 8
+NONE = np.int64(-1)
 
 
 def bind(rules: ModuleType) -> ModuleType:
-    """`open_game(states, plies, scratch, legal, streams, g)` for the game of `rules`."""
+    """`open_game(states, memory, plies, scratch, legal, streams, g)` for the game of `rules`."""
 
     @compiled
     def can_win(state, spare, legal):  # type: ignore[no-untyped-def]
@@ -30,26 +33,31 @@ def bind(rules: ModuleType) -> ModuleType:
 
     @compiled
     def draw_ply(state, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
-        """Leave the position after a random move in scratch[0]; whether the game goes on there."""
+        """Leave the position after a random move in scratch[0]; the move, or NONE if it ends."""
+        action, is_going_on = NONE, False
         for _ in range(TRIES):
             count = rules.legal(state, legal)
+            action = np.int64(legal[min(int(uniform(streams, g) * count), count - 1)])
             scratch[0] = state
-            rules.play(scratch[0], legal[min(int(uniform(streams, g) * count), count - 1)])
+            rules.play(scratch[0], action)
             is_going_on = rules.outcome(scratch[0]) == ONGOING
             if is_going_on and not sight.can_win(scratch[0], scratch[1:], legal):
                 break
-        return is_going_on
+        return action if is_going_on else NONE
 
+    memories = bind_memory(rules)
     plies_of = namespace(f"{rules.__name__}.plies", {"draw_ply": draw_ply})
 
     @compiled
-    def open_game(states, plies, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
+    def open_game(states, memory, plies, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
         """Set states[g] to a start followed by `plies` moves; whether the game still goes on."""
         rules.start(states[g])
+        memory.counts[g] = 0
         for _ in range(plies):
-            if not plies_of.draw_ply(states[g], scratch, legal, streams, g):
+            action = plies_of.draw_ply(states[g], scratch, legal, streams, g)
+            if action == NONE:
                 return False
-            states[g] = scratch[0]
+            memories.play(memory, states[g], action, g)
         return True
 
     return namespace(f"{rules.__name__}.openings", {"open_game": open_game})

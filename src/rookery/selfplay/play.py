@@ -38,8 +38,9 @@ class SelfPlay:
             explore=True,
             seed=seed,
         )
-        self._manner = manner_of(config)
-        self._history = new_history(game, config.games, seeds(config.games, seed, "selfplay"))
+        self._manner = manner_of(config, game)
+        streams = seeds(config.games, seed, "selfplay")
+        self._history = new_history(game, config.games, config.longest_game(game), streams)
         self._roots = game.blank_states(config.games)
         self._kernels = bind(game.rules)
         self._restart(np.arange(config.games))
@@ -70,25 +71,27 @@ class SelfPlay:
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that the next move depends on, but for the net."""
         arrays = {f"history.{name}": array for name, array in self._history._asdict().items()}
-        return {**arrays, "roots": self._roots, "streams": self._search.tree.streams}
+        memory = {f"memory.{name}": kept for name, kept in self._search.memory._asdict().items()}
+        return {**arrays, **memory, "roots": self._roots, "streams": self._search.tree.streams}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
         for name, array in self.state().items():
-            array[...] = state.get(name, 0)  # `firsts`, always 0 here, is newer than some runs
+            array[...] = state.get(name, 0)  # `firsts` and `memory` are newer than some runs
 
     def _move(self, simulations: int) -> list[GameRecord]:
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
-        moves = Moves(decisions.actions, decisions.policy, decisions.values)
-        self._kernels.advance(self._history, self._roots, moves, self._manner)
+        moves = Moves(decisions.actions, decisions.legal_policy, decisions.values)
+        self._kernels.advance(self._history, self._roots, self._search.memory, moves, self._manner)
         ended = np.flatnonzero(self._history.results != ONGOING)
         records = [to_record(self._history, int(g)) for g in ended]
         self._restart(ended)
         return records
 
     def _restart(self, games: NDArray[Any]) -> None:
-        self._kernels.restart(self._history, self._roots, self._manner, games)
+        memory = self._search.memory
+        self._kernels.restart(self._history, self._roots, memory, self._manner, games)
 
 
 def _mean(numbers: list[Any]) -> float:

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import legal_mask, pick
+from rookery.arena.lockstep import Past, legal_mask, pick
 from rookery.base import ConfigError, compiled, generator, namespace
 from rookery.games import ONGOING, Game, States
 
@@ -37,7 +37,7 @@ class MinimaxPlayer:
         self._depth = depth
         self._stream = generator(seed, "arena/minimax", depth)
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
         """[B] an action of the best value for each state."""
         scores = self._scores(states)
         scores[~legal_mask(self._game, states)] = -2 * FAR

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import legal_mask, pick
+from rookery.arena.lockstep import Past, legal_mask, pick
 from rookery.base import generator
 from rookery.games import Game, States
 
@@ -16,6 +16,6 @@ class RandomPlayer:
         self._game = game
         self._stream = generator(seed, "arena/random")
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
         """[B] a legal action for each state."""
         return pick(legal_mask(self._game, states), self._stream)

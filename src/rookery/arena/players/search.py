@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import highest, legal_mask, planes
+from rookery.arena.lockstep import Past, highest, legal_mask, planes
 from rookery.base import ConfigError
-from rookery.games import Game, States
+from rookery.games import Game, Memory, States, new_memory
 from rookery.search import AnySearch, DeviceEvaluator, Evaluator, SearchConfig, new_search
 
 LARGEST_BATCH = 512
@@ -39,19 +39,24 @@ class SearchPlayer:
         self._search: AnySearch | None = None
         self._capacity = 0
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
         """[B] the action found best for each state."""
         decide = self._search_moves if self._simulations else self._bare_moves
-        starts = range(0, len(states), self._largest)
-        chunks = [decide(states[start : start + self._largest]) for start in starts]
-        return np.concatenate([np.zeros(0, np.int32), *chunks])
+        memory = past.memory if past else new_memory(self._game, len(states))
+        chunks = [np.zeros(0, np.int32)]
+        for start in range(0, len(states), self._largest):
+            part = slice(start, start + self._largest)
+            chunks.append(decide(states[part], Memory(memory.keys[part], memory.counts[part])))
+        return np.concatenate(chunks)
 
-    def _search_moves(self, states: States) -> NDArray[np.int32]:
+    def _search_moves(self, states: States, memory: Memory) -> NDArray[np.int32]:
         search = self._search_for(len(states))
         search.roots[: len(states)] = states
+        search.memory.keys[: len(states)] = memory.keys
+        search.memory.counts[: len(states)] = memory.counts
         return search.run(self._simulations, len(states)).actions
 
-    def _bare_moves(self, states: States) -> NDArray[np.int32]:
+    def _bare_moves(self, states: States, memory: Memory) -> NDArray[np.int32]:
         logits, _ = self._evaluator(planes(self._game, states))
         return highest(logits, legal_mask(self._game, states))
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import pick
+from rookery.arena.lockstep import Past, pick
 from rookery.base import generator
 from rookery.games import Game, State, States
 
@@ -31,7 +31,7 @@ class SolverPlayer:
         self._solver = solver
         self._stream = generator(seed, "arena/solver")
 
-    def choose(self, states: States) -> NDArray[np.int32]:
+    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
         """[B] a best action for each state."""
         mask = np.zeros((len(states), self._game.num_actions), np.bool_)
         for row, state in zip(mask, states, strict=True):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rookery.interface.players import NetText
     from rookery.nets import Spikes
 
-RANDOM_GAMES = 32
-"""Whose boards a net is shown to count its spikes."""
+SPIKING_BOARDS = 256
+"""Shown to a net to count its spikes."""
 
 
 def evaluate(
@@ -96,7 +96,7 @@ def count_spikes(net: "NetText") -> "Spikes | None":
     from rookery.arena import sample_boards
 
     members = nets.Ensemble(each.load().build() for each in (net, *net.partners))
-    return nets.count_spikes(members, torch.from_numpy(sample_boards(net.game, RANDOM_GAMES)))
+    return nets.count_spikes(members, torch.from_numpy(sample_boards(net.game, SPIKING_BOARDS)))
 
 
 def heading(simulations: int) -> str:

@@ -7,16 +7,19 @@ from rookery.base import UnknownName
 from rookery.games import game, game_names
 from rookery.run.config import Config
 from rookery.run.recipes.any import any_game
+from rookery.run.recipes.chess import chess_gpu, chess_laptop
 from rookery.run.recipes.connect4 import connect4_gpu, connect4_laptop
 from rookery.run.recipes.tictactoe import tictactoe_demo
 
 RECIPES: dict[str, Callable[[], Config]] = {
+    "chess-gpu": chess_gpu,
+    "chess-laptop": chess_laptop,
     "connect4-gpu": connect4_gpu,
     "connect4-laptop": connect4_laptop,
     "tictactoe-demo": tictactoe_demo,
 }
-DEFAULTS = {"connect4": "connect4-laptop", "tictactoe": "tictactoe-demo"}
-GPU_DEFAULTS = {**DEFAULTS, "connect4": "connect4-gpu"}
+DEFAULTS = {"chess": "chess-laptop", "connect4": "connect4-laptop", "tictactoe": "tictactoe-demo"}
+GPU_DEFAULTS = {**DEFAULTS, "chess": "chess-gpu", "connect4": "connect4-gpu"}
 
 
 def recipe_for(game_name: str, recipe: str | None = None, *, on_gpu: bool = False) -> Config:

@@ -1,0 +1,49 @@
+"""Chess, as FIDE plays it: bitboards seen by the player to move, legal moves only.
+
+Games end by mate, stalemate, fifty moves, the third repetition and insufficient material.
+"""
+
+from rookery.games.chess.actions import MAX_LEGAL, NUM_ACTIONS, POLICY_CELLS
+from rookery.games.chess.moves import legal, outcome, play
+from rookery.games.chess.notation import (
+    read_move,
+    read_position,
+    show,
+    write_move,
+    write_position,
+    write_san,
+)
+from rookery.games.chess.position import PLANES, STATE, key, planes, quiet, recall, start
+
+NAME = "chess"
+VERSION = 1
+MAX_PLIES = 11_797  # the longest game that fifty moves allow
+MEMORY = 128  # positions that may come back are fewer: a power of two above a hundred
+SYMMETRIES = ((range(64), range(NUM_ACTIONS)),)
+
+__all__ = [
+    "MAX_LEGAL",
+    "MAX_PLIES",
+    "MEMORY",
+    "NAME",
+    "NUM_ACTIONS",
+    "PLANES",
+    "POLICY_CELLS",
+    "STATE",
+    "SYMMETRIES",
+    "VERSION",
+    "key",
+    "legal",
+    "outcome",
+    "planes",
+    "play",
+    "quiet",
+    "read_move",
+    "read_position",
+    "recall",
+    "show",
+    "start",
+    "write_move",
+    "write_position",
+    "write_san",
+]

@@ -1,0 +1,54 @@
+"""Chess."""
+
+from rookery.learning import LearningConfig
+from rookery.nets import NetConfig
+from rookery.replay import ReplayConfig
+from rookery.run.config import Config, RunConfig
+from rookery.search import SearchConfig
+from rookery.selfplay import SelfPlayConfig
+
+
+def chess_laptop() -> Config:
+    """A night on two cores: enough to take what hangs and to see mates, not to play well."""
+    return Config(
+        game="chess",
+        recipe="chess-laptop",
+        run=RunConfig(minutes=600, moves=16, checkpoint_every=5, strength_every=50),
+        net=NetConfig(width=32, depth=4, value_width=64),
+        search=SearchConfig(c_scale=0.5),
+        selfplay=SelfPlayConfig(
+            games=128,
+            simulations="16, 32@0.5",
+            temperature_plies=30,
+            opening_share=0.5,
+            opening_plies=8,
+            max_plies=300,
+        ),
+        replay=ReplayConfig(window_min=20_000, window_max=500_000),
+        learning=LearningConfig(
+            batch_size=256, reuse=2.0, learning_rate=2e-3, final_rate=0.05, result_mix=0.5
+        ),
+    )
+
+
+def chess_gpu() -> Config:
+    """An hour on one GPU, as docs/experiments.md chose it; `--minutes` makes it longer."""
+    return Config(
+        game="chess",
+        recipe="chess-gpu",
+        run=RunConfig(minutes=60, moves=8, checkpoint_every=20, strength_every=0),
+        net=NetConfig(width=128, depth=6, value_width=128),
+        search=SearchConfig(c_scale=0.5),
+        selfplay=SelfPlayConfig(
+            games=8192,
+            simulations="16, 32@0.3, 64@0.7",
+            temperature_plies=30,
+            opening_share=0.5,
+            opening_plies=8,
+            max_plies=300,
+        ),
+        replay=ReplayConfig(window_min=500_000, window_max=4_000_000),
+        learning=LearningConfig(
+            batch_size=4096, reuse=1.5, learning_rate=2e-3, final_rate=0.05, result_mix=0.5
+        ),
+    )
