@@ -20,4 +20,5 @@ def sample_boards(game: Game, count: int) -> NDArray[np.float32]:
         found.append(planes(game, states))
         play_each(game, states, pick(legal_mask(game, states), stream))
     boards = np.concatenate(found)
-    return boards[np.linspace(0, len(boards) - 1, count).astype(int)]
+    chosen: NDArray[np.float32] = boards[np.linspace(0, len(boards) - 1, count).astype(int)]
+    return chosen

@@ -17,7 +17,7 @@ from torch.nn import functional
 from rookery.base import RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.ensemble import Ensemble, average
-from rookery.nets.inference import TOLERANCE, Choice, in_precision, random_boards
+from rookery.nets.inference import TOLERANCE, Choice, disagreement, in_precision, random_boards
 from rookery.nets.resnet import PolicyHead, ResNet, fold, without_zero_layers
 
 METHODS = {
@@ -255,14 +255,16 @@ def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
         except (RuntimeError, AttributeError, AssertionError) as error:
             dropped[method] = f"failed: {str(error).partition(chr(10))[0]}"
             continue
-        difference = max(
-            (mine.softmax(1) - theirs.softmax(1)).abs().max().item()
-            for mine, theirs in zip(found, expected, strict=True)
-        )
+        difference = disagreement(net, _probabilities(found), _probabilities(expected))
         if difference <= TOLERANCE:
             return Choice(method, dropped=dropped)
         dropped[method] = f"differs from float32 by {difference:.3g}"
     raise AssertionError("float32 agrees with itself")
+
+
+def _probabilities(logits: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    policy, wdl = logits
+    return policy.softmax(1), wdl.softmax(1)
 
 
 def _methods(folded: nn.Module) -> list[str]:
