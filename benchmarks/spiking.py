@@ -8,9 +8,12 @@ one for each number of steps, learn its rows from the same beginning. Prints a t
     parameters, boards/s of the fast forward and rows/s of learning, spikes an evaluation and their
     rate; then loss and errors (Connect Four, all groups; bare net and with 32 simulations) after
     the same number of updates, and after the same time spent on learning
+
+`--clock cpu --threads 1` counts processor time instead, for machines that others use as well.
 """
 
 import argparse
+import os
 import time
 from copy import deepcopy
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from learners import Bench, Lesson
+from learners import Bench
 from torch import nn
 
 from rookery.arena import SearchPlayer, ruler_for, sample_boards
@@ -26,6 +29,7 @@ from rookery.nets import CudaEvaluator, Evaluator, build_net, count_parameters, 
 from rookery.run import apply
 from rookery.search import SearchConfig
 
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 STEP = 16
 """Updates between two looks at the clock."""
 WARM_UP = 2
@@ -60,51 +64,51 @@ class Comparison:
         self.options, self.bench = options, Bench(options)
         self.game = self.bench.game
         self.device = self.bench.devices[0]
+        self.clock = CLOCKS[options.clock]
         self.boards = sample_boards(self.game, BATCH)
 
     def line(self, settings: list[str]) -> list[str]:
         """What there is to say of the net that `settings` make."""
         config = apply(self.bench.config, settings)
         shape = (self.game.planes_shape, self.game.num_actions)
-        lesson = Lesson(
-            self.bench.alone(build_net(config.net, *shape, seed=1), config), self.bench.window
-        )
-        by_updates, by_time = self.learn(lesson)
-        net = by_updates.net
+        learner = self.bench.alone(build_net(config.net, *shape, seed=1), config)
+        torch.set_num_threads(self.options.threads)
+        by_updates, by_time = self.learn(learner)
+        net, last = by_updates.net, max(by_updates, by_time, key=lambda look: look.updates)
         spikes = count_spikes(net, torch.from_numpy(self.boards))
         return [
             str(config.net),
-            f"{count_parameters(lesson.learner.net):,}",
+            f"{count_parameters(learner.net):,}",
             self.forward_speed(net),
-            f"{lesson.rows / lesson.seconds:,.0f}",
+            f"{(last.updates - WARM_UP) * self.options.batch_size / last.seconds:,.0f}",
             f"{spikes.number:,.0f}, {spikes.rate:.1%}" if spikes else "-",
             f"{self.strength(by_updates)} ({by_updates.seconds:.0f} s)",
             f"{self.strength(by_time)} ({by_time.updates} updates)",
         ]
 
-    def learn(self, lesson: Lesson) -> tuple[Look, Look]:
+    def learn(self, learner: Any) -> tuple[Look, Look]:
         """The averaged net after so many updates, and after so much time."""
-        lesson.learn(WARM_UP)
-        lesson.seconds, lesson.rows, found = 0.0, 0, {}
+        learner.learn(self.bench.window, WARM_UP, progress=0.0)
+        begin, found = self.clock(), {}
         while len(found) < 2:
-            report = lesson.learn(STEP)
-            updates, seconds = lesson.learner.updates, lesson.seconds
+            report = learner.learn(self.bench.window, STEP, progress=0.0)
+            updates, seconds = learner.updates, self.clock() - begin
             ends = {
                 "updates": updates >= self.options.updates,
                 "time": seconds >= self.options.seconds,
             }
             for name in (name for name, is_there in ends.items() if is_there and name not in found):
-                net = deepcopy(lesson.learner.play_net).cpu()
+                net = deepcopy(learner.play_net).cpu()
                 found[name] = Look(net, updates, seconds, report.losses.total)
         return found["updates"], found["time"]
 
     def forward_speed(self, net: nn.Module) -> str:
         evaluator = self.evaluator(net, "auto")
-        best, end = float("inf"), time.perf_counter() + FORWARD_SECONDS
-        while time.perf_counter() < end:
-            begin = time.perf_counter()
+        best, end = float("inf"), self.clock() + FORWARD_SECONDS
+        while self.clock() < end:
+            begin = self.clock()
             evaluator(self.boards)
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, self.clock() - begin)
         return f"{BATCH / best:,.0f} ({evaluator.method})"
 
     def strength(self, look: Look) -> str:
@@ -139,6 +143,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--steps", default="4", help="of spiking nets, separated by commas")
     parser.add_argument("--inference", default="float32", help="the method that errors are by")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args()
     comparison = Comparison(options)
