@@ -26,6 +26,7 @@ TOGETHER = LearningConfig(
     learning_rate=1e-4,
     balance_every=0,
 )
+RESIDUAL = NetConfig(width=8, depth=1)
 SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -42,6 +43,7 @@ class Job:
     delay: float = 0.0
     """Seconds that its net takes more for every row."""
     rows: int = 400
+    net: NetConfig = RESIDUAL
 
 
 def random_window(rules: Game, rows: int) -> Window:
@@ -77,16 +79,20 @@ def one_row(rules: Game, moves: list[int], *, rng: np.random.Generator) -> GameR
     )
 
 
-def new_learner(kind: type[Learner], config: LearningConfig) -> Learner:
+def new_learner(
+    kind: type[Learner], config: LearningConfig, shape: NetConfig = RESIDUAL
+) -> Learner:
     """A learner of Connect Four with a small tower."""
     rules = game("connect4")
-    net = build_net(NetConfig(width=8, depth=1), rules.planes_shape, rules.num_actions, seed=3)
+    net = build_net(shape, rules.planes_shape, rules.num_actions, seed=3)
     return kind(rules, net, config=config, seed=7)
 
 
-def learn_alone(config: LearningConfig, updates: int, rows: int = 400) -> Learner:
+def learn_alone(
+    config: LearningConfig, updates: int, rows: int = 400, *, net: NetConfig = RESIDUAL
+) -> Learner:
     """The same in one process."""
-    learner = new_learner(Learner, config)
+    learner = new_learner(Learner, config, net)
     learner.learn(random_window(learner.game, rows), updates, progress=0.2)
     return learner
 
@@ -120,7 +126,7 @@ def _state(path: Path) -> dict[str, Any]:
 
 def _learn(job: Job, answers: "Queue[tuple[int, dict[str, Any]]]") -> None:
     torch.set_num_threads(1)
-    learner = new_learner(RankLearner, job.config)
+    learner = new_learner(RankLearner, job.config, job.net)
     assert isinstance(learner, RankLearner)
     _slow_down(learner, job.delay)
     window = random_window(learner.game, job.rows)

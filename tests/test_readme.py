@@ -19,7 +19,14 @@ from rookery.interface.cli.app import run
 from rookery.runtime import find_device
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/house.md")
+PAGES = (
+    "README.md",
+    "docs/own-game.md",
+    "docs/tictactoe.md",
+    "docs/connect4.md",
+    "docs/spiking.md",
+    "docs/house.md",
+)
 ROOKERY = ".venv/bin/rookery "
 TINY = " ".join(
     f"--set {setting}"
@@ -80,6 +87,10 @@ COMMANDS = {
     '--space "learning.learning_rate=1e-4..1e-2:log" --space "search.considered=4|8"': Entry(
         "1 of 1 trials in runs/rates", TUNED
     ),
+    "train tictactoe --run runs/spiking --set net.kind=spiking": Entry(
+        "Finished: tictactoe in runs/spiking", TINY
+    ),
+    "eval runs/spiking": Entry("spikes an evaluation", "--simulations 0"),
     "recipes": Entry("connect4-laptop"),
     "recipes connect4-laptop": Entry('"simulations"'),
     "games": Entry("connect4"),

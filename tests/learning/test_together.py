@@ -12,6 +12,7 @@ from rank_processes import TOGETHER as CONFIG
 from rank_processes import learn_alone, learn_together, new_learner, random_window
 from rookery.learning import Learner, LearningConfig
 from rookery.learning.balance import fair_shares, rows_of
+from rookery.nets import NetConfig
 from rookery.replay import deal
 
 
@@ -93,3 +94,11 @@ def test_apart_and_averaged(tmp_path: Path, synchronise: str) -> None:
 def test_compiled_gradients_are_the_same(tmp_path: Path) -> None:
     found = learn_together(replace(CONFIG, compiled=True), 2, 5, tmp_path)
     assert apart(learn_alone(CONFIG, 5).state(), found[0]["state"]) < 2e-3
+
+
+def test_spiking_nets_learn_together_what_one_learns_alone(tmp_path: Path) -> None:
+    net = NetConfig("spiking", width=8, depth=1)
+    alone = learn_alone(CONFIG, 20, net=net).state()
+    for rank in learn_together(CONFIG, 2, 20, tmp_path, net=net):
+        for name in alone:
+            np.testing.assert_allclose(rank["state"][name], alone[name], atol=1e-5, err_msg=name)

@@ -1,5 +1,6 @@
 """Strength measured: players, matches between them, Elo, and rulers that know the truth."""
 
+from rookery.arena.boards import sample_boards
 from rookery.arena.elo import EloDifference, Rating, compare, elo_of_score, rate
 from rookery.arena.match import (
     MatchGame,
@@ -66,4 +67,5 @@ __all__ = [
     "rate",
     "report_match",
     "ruler_for",
+    "sample_boards",
 ]

@@ -1,5 +1,6 @@
 """The nets: how they are built, written to files, and evaluated fast, on the CPU and on a GPU."""
 
+from rookery.nets.activity import Spikes, count_spikes
 from rookery.nets.build import NetConfig, build_net, count_parameters
 from rookery.nets.cuda import METHODS as CUDA_METHODS
 from rookery.nets.cuda import CudaEvaluator
@@ -19,9 +20,11 @@ __all__ = [
     "NetConfig",
     "NetGame",
     "NetPart",
+    "Spikes",
     "Weights",
     "build_net",
     "count_parameters",
+    "count_spikes",
     "cut_net",
     "load",
     "most_parts",

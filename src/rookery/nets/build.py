@@ -1,7 +1,8 @@
 """The settings of a net, and the one place where a net is made from them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import torch
@@ -9,9 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rookery.base import ConfigError, UnknownName, generator
+from rookery.nets.lif import SURROGATES, Firing
 from rookery.nets.resnet import ResNet
+from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
+LEAST = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
+"""Whole numbers, and what they may be from."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class NetConfig:
     """The shape of a net. The game adds the planes and the actions."""
 
     kind: str = "resnet"
-    """Family of the net, a name in `BUILDERS`."""
+    """Family of the net: resnet, or spiking (docs/spiking.md)."""
     width: int = 32
     """Channels of the tower."""
     depth: int = 3
@@ -28,16 +33,35 @@ class NetConfig:
     """Channels the policy head reads; its last layer has channels x cells x actions weights."""
     value_width: int = 32
     """Units in the hidden layer of the value head."""
+    steps: int = 4
+    """spiking: steps that a board is looked at; time and memory grow with them."""
+    decay: float = 0.5
+    """spiking: share of a neuron's membrane that is left a step later, from 0 to 1."""
+    threshold: float = 1.0
+    """spiking: membrane above which a neuron fires; currents have a spread of about 1."""
+    surrogate: str = "arctan"
+    """spiking: whose slope stands for that of a spike in gradients: arctan or fast_sigmoid."""
 
     def __post_init__(self) -> None:
         if self.kind not in BUILDERS:
             raise UnknownName("net.kind", self.kind, BUILDERS)
-        for field in fields(self):
-            value, least = getattr(self, field.name), 0 if field.name == "depth" else 1
-            if field.name != "kind" and (type(value) is not int or value < least):
+        if self.surrogate not in SURROGATES:
+            raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
                 raise ConfigError(
-                    f"net.{field.name} is {value!r}, expected a whole number from {least} up"
+                    f"net.{name} is {value!r}, expected a whole number from {least} up"
                 )
+        if not 0 <= self.decay <= 1:
+            raise ConfigError(f"net.decay is {self.decay}, expected a number from 0 to 1")
+        if not 0 < self.threshold < inf:
+            raise ConfigError(f"net.threshold is {self.threshold}, expected a number above 0")
+
+    def __str__(self) -> str:
+        """Kind and size, as people say it."""
+        steps = f", {self.steps} steps" if self.kind == "spiking" else ""
+        return f"{self.kind} {self.width} x {self.depth}{steps}"
 
 
 def build_resnet(
@@ -55,8 +79,24 @@ def build_resnet(
     )
 
 
+def build_spiking(
+    config: NetConfig, planes_shape: PlanesShape, num_actions: int, policy_cells: Tensor | None
+) -> nn.Module:
+    """A spiking tower with random weights."""
+    return SpikingNet(
+        planes_shape,
+        num_actions,
+        width=config.width,
+        depth=config.depth,
+        policy_channels=config.policy_channels,
+        value_width=config.value_width,
+        policy_cells=policy_cells,
+        firing=Firing(config.steps, config.decay, config.threshold, config.surrogate),
+    )
+
+
 Builder = Callable[[NetConfig, PlanesShape, int, Tensor | None], nn.Module]
-BUILDERS: dict[str, Builder] = {"resnet": build_resnet}
+BUILDERS: dict[str, Builder] = {"resnet": build_resnet, "spiking": build_spiking}
 
 
 def build_net(

@@ -17,7 +17,7 @@ from torch.nn import functional
 from rookery.base import RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.ensemble import Ensemble, average
-from rookery.nets.inference import TOLERANCE, Choice, in_precision, random_boards
+from rookery.nets.inference import TOLERANCE, Choice, disagreement, in_precision, random_boards
 from rookery.nets.resnet import PolicyHead, ResNet, fold, without_zero_layers
 
 METHODS = {
@@ -27,7 +27,8 @@ METHODS = {
     "bfloat16": torch.bfloat16,
     "float32": torch.float32,
 }
-"""Tried in this order: the first that works and agrees with float32 is taken."""
+"""Tried in this order: the first that works and agrees with float32 is taken. Fused calls are for
+residual nets; others, alone or in an ensemble, run their own modules in the same bits."""
 TRIAL_ROWS = 64
 PROBE_ROWS = 8
 SMALLEST_BATCH = 32
@@ -237,8 +238,7 @@ def _aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
 def _plan(method: str, folded: nn.Module) -> Any:
     if isinstance(folded, Ensemble):
         return _Together(folded, method)
-    if method.startswith("fused-"):
-        assert isinstance(folded, ResNet)
+    if method.startswith("fused-") and isinstance(folded, ResNet):
         return _Fused(folded, METHODS[method])
     return _Plain(folded, METHODS[method])
 
@@ -249,20 +249,28 @@ def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
     device = next(net.parameters()).device
     boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
     expected = _plan("float32", net)(boards)
-    for method in METHODS:
+    for method in _methods(folded):
         try:
             found = _plan(method, net)(boards)
         except (RuntimeError, AttributeError, AssertionError) as error:
             dropped[method] = f"failed: {str(error).partition(chr(10))[0]}"
             continue
-        difference = max(
-            (mine.softmax(1) - theirs.softmax(1)).abs().max().item()
-            for mine, theirs in zip(found, expected, strict=True)
-        )
+        difference = disagreement(net, _probabilities(found), _probabilities(expected))
         if difference <= TOLERANCE:
             return Choice(method, dropped=dropped)
         dropped[method] = f"differs from float32 by {difference:.3g}"
     raise AssertionError("float32 agrees with itself")
+
+
+def _probabilities(logits: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    policy, wdl = logits
+    return policy.softmax(1), wdl.softmax(1)
+
+
+def _methods(folded: nn.Module) -> list[str]:
+    """Those that differ for this net."""
+    can_fuse = any(isinstance(module, ResNet) for module in folded.modules())
+    return [method for method in METHODS if can_fuse or not method.startswith("fused-")]
 
 
 def _rounded(count: int) -> int:

@@ -41,7 +41,8 @@ class ConvNorm(nn.Module):
         norm, weight = self.norm, self.conv.weight
         assert norm.running_mean is not None and norm.running_var is not None
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-        blank = TowerConv(weight.shape[1], weight.shape[0], 3, padding=1, device="meta")
+        planes, width = weight.shape[1], weight.shape[0]
+        blank = TowerConv(planes, width, 3, padding=1, device="meta", dtype=weight.dtype)
         conv = blank.to_empty(device=weight.device)  # draws no random numbers
         conv.weight.copy_(weight * scale[:, None, None, None])
         assert conv.bias is not None
@@ -94,6 +95,15 @@ class BoardPolicyHead(nn.Module):
         return drawn.index_select(1, self.get_buffer("cells"))
 
 
+def new_policy_head(
+    width: int, channels: int, *, cells: int, num_actions: int, policy_cells: Tensor | None
+) -> PolicyHead | BoardPolicyHead:
+    """A head that draws actions at `policy_cells` of the board, or a plain one of `channels`."""
+    if policy_cells is None:
+        return PolicyHead(width, channels, cells=cells, num_actions=num_actions)
+    return BoardPolicyHead(width, cells=cells, policy_cells=policy_cells)
+
+
 class ValueHead(nn.Module):
     """Logits [B, 3] of win, draw, loss for the player to move."""
 
@@ -128,10 +138,8 @@ class ResNet(nn.Module):
         cells = height * board_width
         self.stem = ConvNorm(planes, width)
         self.blocks = nn.Sequential(*(Block(width) for _ in range(depth)))
-        self.policy: PolicyHead | BoardPolicyHead = (
-            PolicyHead(width, policy_channels, cells=cells, num_actions=num_actions)
-            if policy_cells is None
-            else BoardPolicyHead(width, cells=cells, policy_cells=policy_cells)
+        self.policy = new_policy_head(
+            width, policy_channels, cells=cells, num_actions=num_actions, policy_cells=policy_cells
         )
         self.value = ValueHead(width, value_width, cells=cells)
 

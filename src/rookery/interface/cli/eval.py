@@ -20,6 +20,10 @@ from rookery.interface.cli.settings import (
 if TYPE_CHECKING:
     from rookery.arena import Strength
     from rookery.interface.players import NetText
+    from rookery.nets import Spikes
+
+SPIKING_BOARDS = 256
+"""Shown to a net to count its spikes."""
 
 
 def evaluate(
@@ -42,12 +46,13 @@ def evaluate(
     measured = measure(
         net, counts=counts, devices=devices, workers=processes, cluster=cluster or ""
     )
+    spikes = count_spikes(net)
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
         answer = {"run": run, "game": net.game.name, "strength": table}
-        print(json.dumps(answer))
+        print(json.dumps({**answer, "spikes": asdict(spikes)} if spikes else answer))
     else:
-        _show(run, net.game.name, measured)
+        _show(run, net.game.name, measured, spikes)
 
 
 def read_counts(text: str) -> list[int]:
@@ -83,14 +88,25 @@ def measure(
     return dict(zip(counts, measured, strict=True))
 
 
+def count_spikes(net: "NetText") -> "Spikes | None":
+    """How much the net spikes on boards of random games; None if it is none that spikes."""
+    import torch
+
+    from rookery import nets
+    from rookery.arena import sample_boards
+
+    members = nets.Ensemble(each.load().build() for each in (net, *net.partners))
+    return nets.count_spikes(members, torch.from_numpy(sample_boards(net.game, SPIKING_BOARDS)))
+
+
 def heading(simulations: int) -> str:
     """How tables call a player by its simulations."""
     return f"{simulations} simulations" if simulations else "bare net"
 
 
-def _show(run: str, game: str, measured: "dict[int, Strength]") -> None:
+def _show(run: str, game: str, measured: "dict[int, Strength]", spikes: "Spikes | None") -> None:
     from rookery.interface.tables import error_table, not_best_table
-    from rookery.interface.wording import screen
+    from rookery.interface.wording import count, percent, screen
 
     console = screen()
     columns = [(heading(number), strength) for number, strength in measured.items()]
@@ -100,3 +116,10 @@ def _show(run: str, game: str, measured: "dict[int, Strength]") -> None:
         if table is not None:
             console.print()
             console.print(table)
+    if spikes is not None:
+        console.print()
+        console.print(
+            f"spikes an evaluation: {count(spikes.number)}, {percent(100 * spikes.rate)} of the "
+            f"{count(spikes.chances)} there could be (neurons x steps; boards of random games)",
+            soft_wrap=True,
+        )

@@ -27,6 +27,5 @@ def _list() -> None:
     table = new_table("recipe", "game", "net", "what it is")
     for name, make in RECIPES.items():
         config = make()
-        net = f"{config.net.kind} {config.net.width} x {config.net.depth}"
-        table.add_row(name, config.game, net, make.__doc__ or "")
+        table.add_row(name, config.game, str(config.net), make.__doc__ or "")
     screen().print(table)

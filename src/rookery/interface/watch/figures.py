@@ -92,8 +92,7 @@ def _means(standing: Standing) -> Flow:
     figures = [config.recipe, f"on {devices}"]
     if config.run.cluster:
         figures.append(f"cluster {config.run.cluster}")
-    net = config.net
-    figures.append(f"{net.kind} {net.width} x {net.depth}")
+    figures.append(str(config.net))
     figures.append(f"{config.learning.method}, {place['precision']}")
     return Flow(*figures)
 

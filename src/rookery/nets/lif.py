@@ -1,0 +1,100 @@
+"""Leaky integrate-and-fire neurons over S steps, and how gradients pass through their spikes.
+
+    membrane[s] = decay * membrane[s - 1] + current[s] - threshold * spike[s - 1]
+    spike[s]    = 1 if membrane[s] > threshold, else 0
+
+A spike lowers the membrane of the step after it (reset by subtraction). Its slope is zero wherever
+it has one, so the backward pass takes that of a smooth stand-in, the surrogate; the reset passes no
+gradient. All of this is what snntorch's `Leaky` computes, which the tests hold it against.
+
+Steps lie one after another along the batch: rows [s * B, (s + 1) * B) of [S * B, ...] are step s,
+so that convolutions and batch norm take all steps at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import pi
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+ARCTAN_WIDTH = 2.0
+FAST_SIGMOID_SLOPE = 25.0
+
+
+def arctan(excess: Tensor) -> Tensor:
+    """Slope of arctan(pi * x) / pi, scaled to 1 at the threshold (Fang and others, 2021)."""
+    return ARCTAN_WIDTH / 2 / (1 + (pi / 2 * ARCTAN_WIDTH * excess).square())
+
+
+def fast_sigmoid(excess: Tensor) -> Tensor:
+    """Slope of x / (1 + 25 |x|) (Zenke and Ganguli, 2018)."""
+    return (1 + FAST_SIGMOID_SLOPE * excess.abs()).square().reciprocal()
+
+
+SURROGATES: dict[str, Callable[[Tensor], Tensor]] = {"arctan": arctan, "fast_sigmoid": fast_sigmoid}
+"""Slopes of a spike by how far the membrane is above the threshold."""
+
+
+@dataclass(frozen=True)
+class Firing:
+    """How neurons fire."""
+
+    steps: int
+    decay: float
+    """Share of the membrane that is left a step later."""
+    threshold: float
+    surrogate: str
+    """A name in `SURROGATES`."""
+
+
+class LeakyFire(nn.Module):
+    """A layer of neurons: currents [S * B, ...] in, spikes [S * B, ...] out, each 0 or 1."""
+
+    def __init__(self, firing: Firing) -> None:
+        super().__init__()
+        self.steps = firing.steps
+        self.decay = firing.decay
+        self.threshold = firing.threshold
+        self.surrogate = SURROGATES[firing.surrogate]
+
+    def forward(self, currents: Tensor) -> Tensor:
+        if torch.is_grad_enabled() and currents.requires_grad:
+            learning: Tensor = _Fire.apply(currents, self)  # type: ignore[no-untyped-call]
+            return learning
+        _, spikes = self.run(currents)
+        return torch.cat(spikes)
+
+    def run(self, currents: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Membranes and spikes, each [B, ...] a step."""
+        membranes: list[Tensor] = []
+        spikes: list[Tensor] = []
+        for membrane in currents.chunk(self.steps):
+            if membranes:
+                membrane = torch.add(membrane, membranes[-1], alpha=self.decay)
+                membrane.sub_(spikes[-1], alpha=self.threshold)
+            membranes.append(membrane)
+            spikes.append((membrane > self.threshold).to(membrane.dtype))
+        return membranes, spikes
+
+
+class _Fire(torch.autograd.Function):
+    """Spikes whose gradients are the surrogate's, back through all steps."""
+
+    @staticmethod
+    def forward(ctx: Any, currents: Tensor, layer: LeakyFire) -> Tensor:
+        membranes, spikes = layer.run(currents)
+        ctx.save_for_backward(torch.cat(membranes))
+        ctx.layer = layer
+        return torch.cat(spikes)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (membranes,), layer = ctx.saved_tensors, ctx.layer
+        direct = gradient * layer.surrogate(membranes - layer.threshold)
+        last, *others = reversed(direct.chunk(layer.steps))
+        found = [last]
+        for step in others:
+            found.append(torch.add(step, found[-1], alpha=layer.decay))
+        return torch.cat(found[::-1]), None

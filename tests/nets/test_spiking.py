@@ -1,0 +1,240 @@
+"""The spiking tower: built, folded, served, saved and counted like the residual one."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from rookery.base import ConfigError
+from rookery.games import game, game_names
+from rookery.nets import (
+    CudaEvaluator,
+    Ensemble,
+    Evaluator,
+    Header,
+    NetConfig,
+    NetGame,
+    build_net,
+    count_parameters,
+    count_spikes,
+    cut_net,
+    pack,
+    unpack,
+)
+from rookery.nets.inference import disagreement
+from rookery.nets.lif import LeakyFire
+from rookery.nets.resnet import fold
+
+TICTACTOE = ((2, 3, 3), 9)
+CONNECT4 = ((2, 6, 7), 7)
+CHESS = ((20, 8, 8), 1858)
+SHAPES = pytest.mark.parametrize("shape", [TICTACTOE, CONNECT4, CHESS])
+SPIKING = NetConfig(kind="spiking", width=8, depth=2)
+CPU = torch.device("cpu")
+
+
+def trained_net(shape, config=SPIKING, seed=1, policy_cells=None):
+    """A net as after some learning: no zero layers, batch norm that has seen data."""
+    net = build_net(config, *shape, seed=seed, policy_cells=policy_cells)
+    stream = torch.Generator().manual_seed(seed)
+    for name, tensor in net.state_dict().items():
+        if "running_var" in name or "norm.weight" in name:
+            tensor.uniform_(0.5, 1.5, generator=stream)
+        elif "last" in name or "policy.conv" in name or "bias" in name or "running_mean" in name:
+            tensor.normal_(0, 0.3, generator=stream)
+    return net.eval()
+
+
+def boards(shape, count):
+    return (np.random.default_rng(7).random((count, *shape[0])) < 0.3).astype(np.float32)
+
+
+@torch.no_grad()
+def plain(net, planes):
+    logits, wdl = net(torch.from_numpy(planes))
+    return logits.numpy(), wdl.softmax(1).numpy()
+
+
+def assert_nearly_all_close(found, expected):
+    """Rounding may tip a neuron over its threshold: hardly ever, and then in one row."""
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        is_close = np.isclose(one, other, atol=1e-4, rtol=0).all(axis=1)
+        assert is_close.mean() > 0.9
+
+
+@SHAPES
+def test_outputs_have_the_shapes_of_the_game_and_no_opinion_yet(shape):
+    logits, wdl = build_net(SPIKING, *shape)(torch.rand(5, *shape[0]))
+    assert logits.shape == (5, shape[1]) and wdl.shape == (5, 3)
+    assert not logits.any() and not wdl.any()
+
+
+@SHAPES
+def test_parameters_and_their_names_are_those_of_a_residual_net(shape):
+    spiking = build_net(SPIKING, *shape)
+    residual = build_net(NetConfig(width=8, depth=2), *shape)
+    assert count_parameters(spiking) == count_parameters(residual)
+    assert spiking.state_dict().keys() == residual.state_dict().keys()
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_it_is_built_served_and_saved_for_every_game(name):
+    rules = game(name)
+    shape = (rules.planes_shape, rules.num_actions)
+    net, planes = trained_net(shape, policy_cells=rules.policy_cells), boards(shape, 16)
+    header = Header(NetGame(name, rules.version, *shape), SPIKING, step=0)
+    expected = plain(unpack(pack(net.state_dict(), header)).build().eval(), planes)
+    assert expected[0].any()
+    for kind, more in ((Evaluator, {}), (CudaEvaluator, {"device": CPU})):
+        evaluator = kind(net, rules.planes_shape, method="float32", **more)
+        assert_nearly_all_close(evaluator(planes), expected)
+
+
+@pytest.mark.parametrize("surrogate", ["arctan", "fast_sigmoid"])
+def test_every_parameter_learns(surrogate):
+    net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=4, surrogate=surrogate)).train()
+    logits, wdl = net(torch.from_numpy(boards(CONNECT4, 16)))
+    (logits[:, 0].square().sum() + wdl[:, 0].square().sum()).backward()
+    still = [n for n, p in net.named_parameters() if p.grad is None or not p.grad.any()]
+    assert still == []
+
+
+def test_gradients_do_not_fade_with_depth():
+    net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=12)).train()
+    logits, _ = net(torch.from_numpy(boards(CONNECT4, 16)))
+    logits.square().sum().backward()
+    sizes = [block.first.conv.weight.grad.norm().item() for block in net.blocks]
+    assert min(sizes) > max(sizes) / 100
+
+
+def test_batch_norm_sees_the_rows_of_all_steps():
+    net, planes = build_net(SPIKING, *CONNECT4).train(), torch.from_numpy(boards(CONNECT4, 6))
+    seen = []
+    net.blocks[0].first.norm.register_forward_hook(lambda norm, args, y: seen.append(len(args[0])))
+    net(planes)
+    assert seen == [6 * SPIKING.steps]
+
+
+def test_one_step_more_is_one_step_more_of_the_same():
+    """With neurons that never fire, currents are the stem's and steps make no difference."""
+    few, many = (
+        trained_net(CONNECT4, NetConfig("spiking", 8, 2, steps=steps, threshold=1e6))
+        for steps in (1, 5)
+    )
+    planes = boards(CONNECT4, 4)
+    for one, other in zip(plain(few, planes), plain(many, planes), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_folded_tower_equals_the_unfolded_one():
+    net = trained_net(CONNECT4).double()
+    folded, planes = fold(net), torch.from_numpy(boards(CONNECT4, 16)).double()
+    torch.testing.assert_close(folded.tower(planes), net.tower(planes), atol=1e-10, rtol=0)
+    assert not [m for m in folded.modules() if isinstance(m, nn.BatchNorm2d)]
+
+
+@SHAPES
+@pytest.mark.parametrize("count", [0, 1, 37])
+def test_served_on_the_cpu_it_answers_as_it_is(shape, count):
+    net, planes = trained_net(shape), boards(shape, count)
+    evaluator = Evaluator(trained_net(shape, seed=2), shape[0], method="float32", batch_size=16)
+    evaluator.load(net)
+    if count:
+        assert_nearly_all_close(evaluator(planes), plain(net, planes))
+    else:
+        assert [len(array) for array in evaluator(planes)] == [0, 0]
+
+
+def test_served_for_gpus_it_answers_as_it_is_with_new_weights_too():
+    net, planes = trained_net(CONNECT4), boards(CONNECT4, 37)
+    evaluator = CudaEvaluator(
+        trained_net(CONNECT4, seed=2), CONNECT4[0], device=CPU, method="float32"
+    )
+    evaluator.load(net)
+    assert_nearly_all_close(evaluator(planes), plain(net, planes))
+
+
+@pytest.mark.parametrize("kind", [Evaluator, CudaEvaluator])
+def test_a_method_is_chosen_without_mention_of_fused_calls(kind):
+    more = {"device": CPU} if kind is CudaEvaluator else {}
+    choice = kind(trained_net(CONNECT4), CONNECT4[0], **more).choice
+    assert not [name for name in (choice.method, *choice.dropped) if name.startswith("fused")]
+
+
+def test_a_neuron_tipped_on_one_board_does_not_rule_a_method_out():
+    right = torch.full((64, 3), 1 / 3), torch.full((64, 3), 1 / 3)
+    wrong = right[0].clone(), right[1]
+    wrong[0][7, 0] += 0.32
+    assert disagreement(trained_net(CONNECT4), wrong, right) == pytest.approx(0.005)
+    residual = build_net(NetConfig(width=8, depth=1), *CONNECT4)
+    assert disagreement(residual, wrong, right) == pytest.approx(0.32)
+
+
+def test_a_spiking_and_a_residual_net_answer_as_one():
+    members = [trained_net(CONNECT4), trained_net(CONNECT4, NetConfig(width=16, depth=1))]
+    planes, net = boards(CONNECT4, 20), Ensemble(members).eval()
+    expected = plain(net, planes)
+    assert_nearly_all_close(Evaluator(net, CONNECT4[0], method="float32")(planes), expected)
+    on_gpus = CudaEvaluator(net, CONNECT4[0], device=CPU, method="float32")
+    assert_nearly_all_close(on_gpus(planes), expected)
+
+
+def test_weights_come_back_with_how_neurons_fire():
+    config = NetConfig("spiking", width=8, depth=1, steps=3, decay=0.25, threshold=0.5)
+    net = trained_net(CONNECT4, config)
+    header = Header(NetGame("connect4", 1, *CONNECT4), config, step=5)
+    found = unpack(pack(net.state_dict(), header))
+    assert found.header == header
+    planes = boards(CONNECT4, 3)
+    for one, other in zip(plain(found.build().eval(), planes), plain(net, planes), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_settings_written_before_there_were_spikes_are_a_residual_nets():
+    old = '{"kind": "resnet", "width": 128, "depth": 10, "policy_channels": 8, "value_width": 64}'
+    config = NetConfig(**json.loads(old))
+    assert config == NetConfig("resnet", 128, 10, policy_channels=8, value_width=64)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("steps", 0), ("decay", 1.5), ("threshold", 0.0), ("threshold", float("nan"))],
+)
+def test_neurons_that_cannot_be_are_refused_with_their_setting(setting, value):
+    with pytest.raises(ConfigError, match=rf"net\.{setting} is {value}, expected"):
+        NetConfig("spiking", **{setting: value})
+
+
+def test_an_unknown_surrogate_is_refused_with_the_nearest_name():
+    with pytest.raises(ConfigError, match="did you mean arctan"):
+        NetConfig("spiking", surrogate="arktan")
+
+
+def test_a_spiking_net_is_not_cut_into_parts():
+    with pytest.raises(ConfigError, match=r"choose net\.kind = resnet"):
+        cut_net(build_net(SPIKING, *CONNECT4), 0, num_parts=2)
+
+
+def test_spikes_are_counted_over_neurons_and_steps():
+    net, planes = trained_net(CONNECT4), torch.from_numpy(boards(CONNECT4, 10))
+    layers, total = [m for m in net.modules() if isinstance(m, LeakyFire)], [0.0]
+    for layer in layers:
+        layer.register_forward_hook(lambda layer, args, y: total.append(y.sum().item()))
+    net(planes)
+    found = count_spikes(trained_net(CONNECT4), planes)
+    assert found is not None
+    assert found.number == pytest.approx(sum(total) / 10, rel=0.01)
+    assert found.chances == 4 * (8 * 6 * 7) * SPIKING.steps and len(layers) == 4
+    assert found.rate == found.number / found.chances and 0.02 < found.rate < 0.9
+
+
+def test_only_neurons_are_counted():
+    residual = trained_net(CONNECT4, NetConfig(width=8, depth=1))
+    planes = torch.from_numpy(boards(CONNECT4, 10))
+    assert count_spikes(residual, planes) is None
+    alone = count_spikes(trained_net(CONNECT4), planes)
+    assert count_spikes(Ensemble([residual, trained_net(CONNECT4)]), planes) == alone
