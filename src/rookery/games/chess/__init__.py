@@ -4,13 +4,13 @@ Games end by mate, stalemate, fifty moves, the third repetition and insufficient
 """
 
 from rookery.games.chess.actions import MAX_LEGAL, NUM_ACTIONS, POLICY_CELLS
+from rookery.games.chess.fen import write_position
 from rookery.games.chess.moves import legal, outcome, play
 from rookery.games.chess.notation import (
     read_move,
     read_position,
     show,
     write_move,
-    write_position,
     write_san,
 )
 from rookery.games.chess.position import PLANES, STATE, key, planes, quiet, recall, start
