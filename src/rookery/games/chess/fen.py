@@ -6,8 +6,8 @@ import numpy as np
 
 from rookery.base import IllegalPosition
 from rookery.games.chess.attacks import flipped
-from rookery.games.chess.moves import passing_takers
-from rookery.games.chess.sight import look
+from rookery.games.chess.moves import forget_passant
+from rookery.games.chess.sight import is_check
 from rookery.games.game import State
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -42,6 +42,7 @@ def read_fen(state: State, text: str) -> None:
     state.repeats, state.passant = 0, 0
     _check(state)
     state.passant = _read_passant(state, passant)
+    forget_passant(state)
 
 
 def _read_board(board: str) -> dict[int, str]:
@@ -113,7 +114,7 @@ def _read_rights(rights: str, men: dict[int, str]) -> np.uint64:
 
 
 def _read_passant(state: State, text: str) -> np.uint64:
-    """The square, if a pawn may really be taken there."""
+    """The square that a pawn has just passed, if there is one."""
     if text == "-":
         return np.uint64(0)
     rank = "3" if state.black else "6"
@@ -123,8 +124,7 @@ def _read_passant(state: State, text: str) -> np.uint64:
     men = int(state.pawns) & ~int(state.own)
     if not int(bit) >> 8 & men or (int(bit) | int(bit) << 8) & occupied(state):
         raise IllegalPosition(f"no pawn has just passed {text}")
-    state.passant = bit
-    return bit if passing_takers(state, look(state)) else np.uint64(0)
+    return bit
 
 
 def occupied(state: State) -> int:
@@ -138,7 +138,7 @@ def _check(state: State) -> None:
     for name in (*KINDS, "own"):
         setattr(other, name, flipped(getattr(state, name)))
     other.own = np.uint64(int(flipped(np.uint64(occupied(state)))) & ~int(other.own))
-    if look(other).danger & other.kings & other.own:
+    if is_check(other):
         raise IllegalPosition("the side that is not to move is in check")
 
 

@@ -10,7 +10,7 @@ from rookery.games.chess.actions import ACTION_OF, FROM_TO, MAX_LEGAL, UNDERPROM
 from rookery.games.chess.fen import KINDS, LETTERS, SQUARES, men_of, occupied, read_fen, seen
 from rookery.games.chess.moves import legal, outcome, play
 from rookery.games.chess.position import start
-from rookery.games.chess.sight import look
+from rookery.games.chess.sight import is_check
 from rookery.games.game import LOSS, ONGOING, State
 
 PROMOTED = "nbr"
@@ -86,7 +86,8 @@ def _read_san(state: State, text: str) -> int | None:
         return _castle(state, *CASTLES[plain])
     found = SAN_MOVE.fullmatch(plain)
     fitting = [a for a in legal_actions(state) if _fits(state, a, found)] if found else []
-    return fitting[0] if len(fitting) == 1 else None
+    is_odd = len(fitting) != 1 or ("x" in plain and "x" not in _san_body(state, fitting[0]))
+    return None if is_odd else fitting[0]
 
 
 def _castle(state: State, origin: int, target: int) -> int | None:
@@ -113,7 +114,7 @@ def write_san(state: State, action: int) -> str:
     after = state.copy()
     play(after, action)
     mark = ""
-    if look(after).danger & after.kings & after.own:
+    if is_check(after):
         mark = "#" if outcome(after) == LOSS else "+"
     return _san_body(state, action) + mark
 
