@@ -111,13 +111,15 @@ class DeviceSelfPlay:
         """The games under way and all random streams; searches under way begin anew."""
         columns = {name: to_host(column) for name, column in self._columns().items()}
         rows = int((columns["history.firsts"] + columns["history.lengths"]).max())
-        is_row = {name: column.ndim > 1 for name, column in columns.items()}
-        return {name: c[:, :rows] if is_row[name] else c for name, c in columns.items()}
+        is_long = {name: c.ndim > 1 and name != "memory.keys" for name, c in columns.items()}
+        return {name: c[:, :rows] if is_long[name] else c for name, c in columns.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
         for name, column in self._columns().items():
-            kept = state[name][: len(column)]  # a run that found less memory has fewer games now
+            nothing = np.zeros((0,) * len(column.shape))  # `memory` is newer than some runs
+            # A run that found less room has fewer games now.
+            kept = state.get(name, nothing)[: len(column)]
             whole = np.zeros(column.shape, column.dtype)
             whole[tuple(slice(size) for size in kept.shape)] = kept
             copy_in(column, whole)
