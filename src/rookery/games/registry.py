@@ -11,6 +11,7 @@ from types import ModuleType
 from rookery.base import UnknownName
 from rookery.games.game import Game, from_module
 
+PACKAGE = __package__
 SHIPPED = ("chess", "connect4", "tictactoe")
 
 
@@ -23,11 +24,16 @@ def game_names() -> tuple[str, ...]:
 def game(name: str) -> Game:
     """A shipped game by its name, or one of your own by the path of its rules file."""
     if name in SHIPPED:
-        return from_module(importlib.import_module(f"rookery.games.{name}"))
+        return from_module(import_rules(name))
     path = Path(name)
     if path.suffix == ".py" and path.is_file():
         return from_module(load_file(path), path.read_bytes())
     raise UnknownName("game", name, SHIPPED)
+
+
+def import_rules(name: str) -> ModuleType:
+    """The rules of a game that ships with Rookery."""
+    return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 def load_file(path: Path, name: str | None = None) -> ModuleType:
