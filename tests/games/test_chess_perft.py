@@ -1,5 +1,6 @@
 """Chess counts its lines of play as everybody else does, in the six positions that all use."""
 
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from rookery.base import compiled
-from rookery.games import game
+from rookery.games import Game, game
 
 CHESS = game("chess")
 TABLE = Path(__file__).with_name("chess_perft.epd")
@@ -16,6 +17,7 @@ EVERYDAY = 20_000_000
 """Lines that a second or two are enough for."""
 
 
+@cache
 def make_perft(rules: ModuleType) -> Any:
     @compiled
     def perft(states: Any, moves: Any, left: Any) -> Any:
@@ -38,14 +40,11 @@ def make_perft(rules: ModuleType) -> Any:
     return perft
 
 
-PERFT = make_perft(CHESS.rules)
-
-
-def count_lines(fen: str, depth: int) -> int:
-    states = CHESS.blank_states(depth + 1)
-    states[0] = CHESS.position(fen)
-    moves = np.zeros((depth + 1, CHESS.max_legal), np.int32)
-    return int(PERFT(states, moves, np.zeros(depth + 1, np.int64)))
+def count_lines(fen: str, depth: int, rules: Game = CHESS) -> int:
+    states = rules.blank_states(depth + 1)
+    states[0] = rules.position(fen)
+    moves = np.zeros((depth + 1, rules.max_legal), np.int32)
+    return int(make_perft(rules.rules)(states, moves, np.zeros(depth + 1, np.int64)))
 
 
 def cases() -> list[Any]:
@@ -63,3 +62,8 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize(("fen", "depth", "lines"), cases())
 def test_chess_counts_its_lines(fen: str, depth: int, lines: int) -> None:
     assert count_lines(fen, depth) == lines
+
+
+def test_a_variant_counts_the_same() -> None:
+    kiwipete = TABLE.read_text().splitlines()[1].split(" ;")[0]
+    assert count_lines(kiwipete, 4, game("chess:history=3")) == 4_085_603

@@ -3,8 +3,12 @@
 Games end by mate, stalemate, fifty moves, the third repetition and insufficient material.
 """
 
+import sys
+from types import ModuleType
+
 from rookery.games.chess.actions import MAX_LEGAL, NUM_ACTIONS, POLICY_CELLS
 from rookery.games.chess.fen import write_position
+from rookery.games.chess.history import with_option
 from rookery.games.chess.moves import legal, outcome, play
 from rookery.games.chess.notation import (
     read_move,
@@ -20,6 +24,12 @@ VERSION = 1
 MAX_PLIES = 11_797  # the longest game that fifty moves allow
 MEMORY = 128  # positions that may come back are fewer: a power of two above a hundred
 SYMMETRIES = ((range(64), range(NUM_ACTIONS)),)
+
+
+def variant(option: str) -> ModuleType:
+    """Chess that shows a net earlier positions, by `history=3`."""
+    return with_option(sys.modules[__name__], option)
+
 
 __all__ = [
     "MAX_LEGAL",
@@ -43,6 +53,7 @@ __all__ = [
     "recall",
     "show",
     "start",
+    "variant",
     "write_move",
     "write_position",
     "write_san",
