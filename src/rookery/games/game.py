@@ -15,6 +15,7 @@ A rules module is plain Python. It defines
     show(state), read_move(state, text), write_move(state, action)
     read_position(state, text)  where a position is not simply its moves, one character each;
     write_position(state)       with it, if positions have a notation of their own
+    write_games(sheets), read_games(text)    where people keep games in a notation: `scoresheet`
     MEMORY, key(state), quiet(state), recall(state, times)    where positions may repeat: `memory`
     POLICY_CELLS      [A] plane * H * W + cell of each action, where a net may draw its policy
                       on the board rather than learn every action by itself

@@ -17,6 +17,7 @@ from rookery.games.chess.notation import (
     write_move,
     write_san,
 )
+from rookery.games.chess.pgn import read_games, write_games
 from rookery.games.chess.position import PLANES, STATE, key, planes, quiet, recall, start
 
 NAME = "chess"
@@ -48,12 +49,14 @@ __all__ = [
     "planes",
     "play",
     "quiet",
+    "read_games",
     "read_move",
     "read_position",
     "recall",
     "show",
     "start",
     "variant",
+    "write_games",
     "write_move",
     "write_position",
     "write_san",

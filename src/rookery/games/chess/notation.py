@@ -61,10 +61,15 @@ def read_move(state: State, text: str) -> int:
     """The action of a move in UCI or SAN."""
     if outcome(state) != ONGOING:
         raise IllegalPosition("the game is over")
-    action = _read_uci(state, text) if UCI_MOVE.fullmatch(text) else _read_san(state, text)
+    action = find_move(state, text)
     if action is None:
         raise IllegalPosition(f"{text!r} is not a legal move here")
     return action
+
+
+def find_move(state: State, text: str) -> int | None:
+    """The same where a game may go on although it could be drawn; None if no legal move fits."""
+    return _read_uci(state, text) if UCI_MOVE.fullmatch(text) else _read_san(state, text)
 
 
 def _read_uci(state: State, text: str) -> int | None:
