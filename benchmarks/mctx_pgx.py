@@ -1,7 +1,8 @@
-"""Self-play of Connect Four by mctx and pgx: Gumbel search, auto-reset, one compiled scan.
+"""Self-play of Connect Four or chess by mctx and pgx: Gumbel search, auto-reset, one scan.
 
 The net is Rookery's: a residual tower with the same heads, batch norm folded, untrained (every
-move is equally good to it). Samples are brought to the host. Compiling is not timed.
+move is equally good to it); where pgx numbers moves by square and kind, as in chess, the policy is
+drawn on the board. Samples are brought to the host. Compiling is not timed.
 """
 
 import math
@@ -50,7 +51,7 @@ def calls_per_second(call: Callable[[], object], seconds: float) -> float:
     return count / elapsed
 
 
-def jax_net(setting: Setting, seed: int = 0) -> dict[str, Any]:
+def jax_net(setting: Setting, env: Any, seed: int = 0) -> dict[str, Any]:
     """Weights of the net as jax arrays, channels last, batch norm already folded into biases."""
     import jax
     import jax.numpy as jnp
@@ -64,22 +65,25 @@ def jax_net(setting: Setting, seed: int = 0) -> dict[str, Any]:
     def zeros(*shape: int) -> tuple[Any, Any]:
         return jnp.zeros(shape), jnp.zeros(shape[-1])
 
-    width = setting.width
+    width, (rows, columns, planes) = setting.width, env.observation_shape
+    cells, actions = rows * columns, env.num_actions
     blocks = [(layer(3, 3, width, width), layer(3, 3, width, width)) for _ in range(setting.depth)]
+    flat = (layer(1, 1, width, POLICY_CHANNELS), zeros(POLICY_CHANNELS * cells, actions))
+    drawn = (zeros(1, 1, width, actions // cells),)
     return {
-        "stem": layer(3, 3, 2, width),
+        "stem": layer(3, 3, planes, width),
         "blocks": blocks,
-        "policy": (layer(1, 1, width, POLICY_CHANNELS), zeros(POLICY_CHANNELS * 42, 7)),
+        "policy": flat if actions % cells else drawn,
         "value": (
             layer(1, 1, width, VALUE_CHANNELS),
-            layer(VALUE_CHANNELS * 42, VALUE_WIDTH),
+            layer(VALUE_CHANNELS * cells, VALUE_WIDTH),
             zeros(VALUE_WIDTH, 3),
         ),
     }
 
 
 def jax_forward(net: dict[str, Any], planes: Any) -> tuple[Any, Any]:
-    """Logits [B, 7] and value [B] of planes [B, 6, 7, 2], in the precision of the weights."""
+    """Logits [B, A] and value [B] of planes [B, H, W, P], in the precision of the weights."""
     import jax
     import jax.numpy as jnp
 
@@ -96,7 +100,8 @@ def jax_forward(net: dict[str, Any], planes: Any) -> tuple[Any, Any]:
     for first, second in net["blocks"]:
         x = relu(conv(relu(conv(x, first)), second) + x)
     policy, value = net["policy"], net["value"]
-    logits = dense(relu(conv(x, policy[0])), policy[1])
+    drawn = conv(x, policy[0])
+    logits = dense(relu(drawn), policy[1]) if len(policy) > 1 else drawn.reshape(len(x), -1)
     hidden = relu(dense(relu(conv(x, value[0])), value[1]))
     wdl = jax.nn.softmax(dense(hidden, value[2]).astype(jnp.float32))
     return logits.astype(jnp.float32), wdl[:, 0] - wdl[:, 2]
@@ -158,13 +163,15 @@ def mctx_play(env: Any, setting: Setting) -> Callable[..., tuple[Any, Any]]:
     return jax.jit(play)
 
 
-def fastest_net(setting: Setting, states: Any, seconds: float, dtypes: tuple[str, ...]) -> Any:
+def fastest_net(
+    setting: Setting, env: Any, states: Any, *, seconds: float, dtypes: tuple[str, ...]
+) -> Any:
     """The precision of the faster bare forward, its net, and its evaluations a second."""
     import jax
 
     forward, rates = jax.jit(jax_forward), {}
     nets = {
-        name: jax.tree.map(lambda array, name=name: array.astype(name), jax_net(setting))
+        name: jax.tree.map(lambda array, name=name: array.astype(name), jax_net(setting, env))
         for name in dtypes
     }
     for name, net in nets.items():
@@ -177,16 +184,28 @@ def fastest_net(setting: Setting, states: Any, seconds: float, dtypes: tuple[str
     return best, nets[best], rates[best]
 
 
+def new_states(env: Any, batch: int) -> Any:
+    """Games that begin."""
+    import jax
+
+    return jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), batch))
+
+
 def mctx_rates(
-    setting: Setting, seconds: float, *, rounds: int, dtypes: tuple[str, ...] = DTYPES
+    setting: Setting,
+    seconds: float,
+    *,
+    rounds: int,
+    dtypes: tuple[str, ...] = DTYPES,
+    game: str = "connect_four",
 ) -> list[Rate]:
     """`rounds` stretches of self-play in one process, in the precision that is faster."""
     import jax
     import pgx
 
-    env = pgx.make("connect_four")
-    states = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), setting.batch))
-    dtype, net, forwards = fastest_net(setting, states, seconds / 4, dtypes)
+    env = pgx.make(game)
+    states = new_states(env, setting.batch)
+    dtype, net, forwards = fastest_net(setting, env, states, seconds=seconds / 4, dtypes=dtypes)
     play, key = mctx_play(env, setting), jax.random.key(1)
 
     def more() -> None:
@@ -201,3 +220,14 @@ def mctx_rates(
         asked = positions * (setting.simulations + 1)
         rates.append(Rate(positions, asked, forwards, f"batch {setting.batch} {dtype}"))
     return rates
+
+
+def mctx_compile(setting: Setting, *, dtype: str, game: str) -> None:
+    """Compile what `mctx_rates` runs, for jax's cache on disk."""
+    import jax
+    import pgx
+
+    env = pgx.make(game)
+    net = jax.tree.map(lambda array: array.astype(dtype), jax_net(setting, env))
+    arguments = net, new_states(env, setting.batch), jax.random.key(1)
+    mctx_play(env, setting).lower(*arguments).compile()

@@ -89,9 +89,11 @@ def test_without_openings_every_game_begins_at_the_start() -> None:
 
 
 def test_two_seeds_share_no_game() -> None:
-    first = {record.fingerprint() for record in play(seed=1)}
-    second = {record.fingerprint() for record in play(seed=2)}
-    assert not first & second
+    """Short games may be equal by chance."""
+    first, second = (
+        {record.fingerprint() for record in play(seed=seed) if len(record) > 10} for seed in (1, 2)
+    )
+    assert len(first) > 50 and not first & second
 
 
 def test_the_same_seed_plays_the_same_games() -> None:

@@ -1,6 +1,6 @@
 """The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
 
-from rookery.base.bits import Bits, count_bits, highest, lowest
+from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
 from rookery.base.errors import (
     ConfigError,
@@ -37,7 +37,6 @@ __all__ = [
     "RunFolderError",
     "UnknownName",
     "compiled",
-    "count_bits",
     "fingerprint",
     "generator",
     "highest",

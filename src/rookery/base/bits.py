@@ -22,10 +22,6 @@ if numba.config.DISABLE_JIT:
         """The place of the highest bit set; there must be one."""
         return np.uint64(int(bits).bit_length() - 1)
 
-    def count_bits(bits: Bits) -> int:
-        """How many bits are set."""
-        return int(bits).bit_count()
-
 else:
 
     def _instruction(name: str) -> Any:
@@ -34,14 +30,13 @@ else:
         @intrinsic
         def scan(context, bits):  # type: ignore[no-untyped-def]
             def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-                extra = [ir.Constant(ir.IntType(1), 1)] if name != "ctpop" else []
-                return getattr(builder, name)(arguments[0], *extra)
+                return getattr(builder, name)(arguments[0], ir.Constant(ir.IntType(1), 1))
 
             return numba.types.uint64(numba.types.uint64), code
 
         return scan
 
-    _trailing, _leading, _set = (_instruction(name) for name in ("cttz", "ctlz", "ctpop"))
+    _trailing, _leading = _instruction("cttz"), _instruction("ctlz")
     _LAST = np.uint64(63)
 
     @compiled
@@ -53,8 +48,3 @@ else:
     def highest(bits: Bits) -> Bits:
         """The place of the highest bit set; there must be one."""
         return _LAST - _leading(bits)
-
-    @compiled
-    def count_bits(bits: Bits) -> int:
-        """How many bits are set."""
-        return int(_set(bits))

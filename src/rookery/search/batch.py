@@ -60,7 +60,7 @@ class Search:
         """Plant the trees, evaluate and expand their roots."""
         assert simulations <= self.max_simulations
         games = np.arange(num_games or len(self.tree.searches))
-        self._kernels.begin(self.tree, self._settings, simulations, len(games))
+        self._kernels.begin(self.tree, simulations, len(games))
         self._evaluate(games)
 
     def finish(self, simulations: int, num_games: int | None = None) -> Decisions:
@@ -86,12 +86,15 @@ class Search:
     def _decide(self, count: int) -> Decisions:
         decisions = Decisions(
             actions=np.zeros(count, np.int32),
+            legal_policy=np.zeros((count, self.game.max_legal), np.float32),
+            values=np.zeros((count, 2), np.float32),
             policy=np.zeros((count, self.game.num_actions), np.float32),
             visits=np.zeros((count, self.game.num_actions), np.int32),
-            values=np.zeros((count, 2), np.float32),
         )
-        out = (decisions.actions, decisions.policy, decisions.visits, decisions.values)
+        out = (decisions.actions, decisions.legal_policy, decisions.values)
         self._kernels.decide(self.tree, self._settings, count, *out)
+        by_action = (decisions.policy, decisions.visits)
+        self._kernels.spread(self.tree, count, decisions.legal_policy, *by_action)
         return decisions
 
 

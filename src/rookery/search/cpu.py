@@ -11,19 +11,20 @@ import numpy as np
 
 from rookery.base import namespace, parallel
 from rookery.search import simulate
+from rookery.search.decide import spread
 
 NO_LIMIT = np.int64(2**62)
 
 
 @cache
 def bind(rules: ModuleType, method: str) -> ModuleType:
-    """`begin`, `descend`, `gather`, `ascend` and `decide` over games, for one game, one way."""
+    """The steps of `simulate.bind`, and `spread`, over games, for one game, one way."""
     one = simulate.bind(rules, method)
 
     @parallel
-    def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
+    def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
         for g in numba.prange(num_games):
-            one.begin(tree, settings, np.int64(simulations), np.int64(g))
+            one.begin(tree, np.int64(simulations), np.int64(g))
 
     @parallel
     def descend(tree, settings, table, needs_net):  # type: ignore[no-untyped-def]
@@ -41,11 +42,14 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
 
     @parallel
-    def decide_all(  # type: ignore[no-untyped-def]
-        tree, settings, num_games, actions, policy, visits, values
-    ):
+    def decide_all(tree, settings, num_games, actions, policy, values):  # type: ignore[no-untyped-def]
         for g in numba.prange(num_games):
-            one.decide(tree, settings, np.int64(g), actions, policy, visits, values)
+            one.decide(tree, settings, np.int64(g), actions, policy, values)
+
+    @parallel
+    def spread_all(tree, num_games, policy, by_action, visits):  # type: ignore[no-untyped-def]
+        for g in numba.prange(num_games):
+            spread(tree, np.int64(g), policy, by_action, visits)
 
     functions = {
         "begin": begin,
@@ -53,5 +57,6 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         "gather": gather,
         "ascend": ascend,
         "decide": decide_all,
+        "spread": spread_all,
     }
     return namespace(f"{rules.__name__}.{method}.cpu", functions)

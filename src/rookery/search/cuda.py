@@ -15,6 +15,7 @@ from rookery.base import seeds
 from rookery.games import Game, States, new_memory
 from rookery.runtime import Graph, copy_in, cuda, kernel, launch, to_host, view, zeros
 from rookery.search import simulate
+from rookery.search.decide import spread
 from rookery.search.decisions import Decisions
 from rookery.search.evaluators import DeviceEvaluator
 from rookery.search.gumbel import visit_table
@@ -34,10 +35,10 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
     one = simulate.bind(rules, method)
 
     @kernel
-    def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
+    def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < num_games:
-            one.begin(tree, settings, np.int64(simulations), np.int64(g))
+            one.begin(tree, np.int64(simulations), np.int64(g))
         elif g < tree.searches.shape[0]:
             tree.searches[g].simulations_left = 0
 
@@ -50,8 +51,8 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
     @kernel
     def gather(tree, planes):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
-        if g < planes.shape[0]:
-            one.write_planes(tree, np.int64(g), planes[g])
+        if g < planes.shape[3]:
+            one.write_planes(tree, np.int64(g), planes[:, :, :, g])
 
     @kernel
     def ascend(tree, settings, needs_net, logits, wdl, evaluations):  # type: ignore[no-untyped-def]
@@ -62,11 +63,12 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
 
     @kernel
     def decide_all(  # type: ignore[no-untyped-def]
-        tree, settings, num_games, actions, policy, visits, values
+        tree, settings, num_games, actions, policy, values, by_action, visits
     ):
         g = cuda.grid(1)
         if g < num_games:
-            one.decide(tree, settings, np.int64(g), actions, policy, visits, values)
+            one.decide(tree, settings, np.int64(g), actions, policy, values)
+            spread(tree, np.int64(g), policy, by_action, visits)
 
     return SimpleNamespace(
         begin=begin, descend=descend, gather=gather, ascend=ascend, decide=decide_all
@@ -95,22 +97,23 @@ class DeviceTrees:
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
         self.kernels = bind(game.rules, config.method)
-        self._planes = torch.zeros((num_games, *game.planes_shape), device=device)
+        self._planes = torch.zeros((*game.planes_shape, num_games), device=device)
+        """[P, H, W, G]: neighbouring threads write neighbouring words."""
         self.needs_net = zeros(device, np.bool_, num_games)
         self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
         """[G] leaves that the net was asked about so far."""
         self.answers = (
             zeros(device, np.int32, num_games),
-            zeros(device, np.float32, num_games, game.num_actions),
-            zeros(device, np.int32, num_games, game.num_actions),
+            zeros(device, np.float32, num_games, game.max_legal),
             zeros(device, np.float32, num_games, 2),
         )
+        """Actions, policies over the legal moves, values: see `Decisions`."""
 
     def evaluate(self) -> None:
         """Ask the net about the leaves that `descend` has found, and carry its answers up."""
         count, kernels = self.num_games, self.kernels
         launch(kernels.gather, count, self.tree, view(self._planes))
-        logits, wdl = self._evaluator.forward(self._planes)
+        logits, wdl = self._evaluator.forward(self._planes.permute(3, 0, 1, 2))
         answers = (view(logits), view(wdl), view(self.evaluations))
         launch(kernels.ascend, count, self.tree, self.settings, self.needs_net, *answers)
 
@@ -145,6 +148,9 @@ class CudaSearch:
         device = evaluator.device
         self._roots = zeros(device, self.roots.dtype, num_games)
         self._table = zeros(device, np.int32, config.considered + 1, max_simulations)
+        self._by_action = tuple(
+            zeros(device, kind, num_games, game.num_actions) for kind in (np.float32, np.int32)
+        )
         self._plant = _plant()
         self._wave = Graph(self._grow, device)
 
@@ -161,8 +167,9 @@ class CudaSearch:
         for _ in range(simulations + 1):
             self._wave()
         trees = self._trees
-        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *trees.answers)
-        return Decisions(*(to_host(answer)[:count] for answer in trees.answers))
+        answers = (*trees.answers, *self._by_action)
+        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *answers)
+        return Decisions(*(to_host(answer)[:count] for answer in answers))
 
     def _grow(self) -> None:
         """One wave: a simulation of every tree that owes one, and all that need no net first."""
@@ -180,7 +187,7 @@ class CudaSearch:
         copy_in(trees.tree.past_counts, self.memory.counts)
         launch(self._plant, count, trees.tree, self._roots)
         everyone = trees.num_games
-        launch(trees.kernels.begin, everyone, trees.tree, trees.settings, simulations, count)
+        launch(trees.kernels.begin, everyone, trees.tree, simulations, count)
 
 
 @cache

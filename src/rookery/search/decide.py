@@ -13,7 +13,7 @@ from rookery.search.tree import ROOT, Tree, edge_draw, edge_value, edges_of
 def write_value(
     tree: Tree, g: Index, policy: NDArray[np.float32], out: NDArray[np.float32]
 ) -> None:
-    """The root's value and draw probability: proved, else the mean under `policy`."""
+    """The root's value and draw probability: proved, else the mean under its edges' `policy`."""
     proof = tree.nodes[g, 0].proof
     if proof != ONGOING:
         out[0], out[1] = np.float32(proof), np.float32(proof == 0)
@@ -25,8 +25,8 @@ def write_value(
         edge = tree.edges[g, first + i]
         value = edge_value(edge) if edge.visits > 0 else mixed
         draw = edge_draw(edge) if edge.visits > 0 else tree.nodes[g, 0].draw
-        out[0] += policy[edge.action] * value
-        out[1] += policy[edge.action] * draw
+        out[0] += policy[i] * value
+        out[1] += policy[i] * draw
 
 
 @compiled
@@ -36,15 +36,28 @@ def write_decision(
     best: Index,
     actions: NDArray[np.int32],
     policy: NDArray[np.float32],
-    visits: NDArray[np.int32],
     values: NDArray[np.float32],
 ) -> None:
-    """Write row g: the root's edge `best` and the policy in `tree.scores`."""
-    first = tree.nodes[g, 0].first_edge
-    policy[g, :] = 0.0
-    visits[g, :] = 0
-    for i in range(tree.nodes[g, 0].num_edges):
-        policy[g, tree.edges[g, first + i].action] = tree.scores[g, i]
-        visits[g, tree.edges[g, first + i].action] = tree.edges[g, first + i].visits
+    """Write row g: the root's edge `best` and the policy in `tree.scores`, edge by edge."""
+    first, count = edges_of(tree, g, ROOT)
+    for i in range(count):
+        policy[g, i] = tree.scores[g, i]
     actions[g] = tree.edges[g, first + best].action
     write_value(tree, g, policy[g], values[g])
+
+
+@compiled
+def spread(
+    tree: Tree,
+    g: Index,
+    policy: NDArray[np.float32],
+    by_action: NDArray[np.float32],
+    visits: NDArray[np.int32],
+) -> None:
+    """Write row g of a policy and of the visits by action, from those of the root's edges."""
+    first, count = edges_of(tree, g, ROOT)
+    by_action[g, :] = 0.0
+    visits[g, :] = 0
+    for i in range(count):
+        by_action[g, tree.edges[g, first + i].action] = policy[g, i]
+        visits[g, tree.edges[g, first + i].action] = tree.edges[g, first + i].visits

@@ -11,12 +11,14 @@ class Decisions:
     """The answers of G searches. Values are for the player to move.
 
     actions: [G] the move to make.
-    policy: [G, A] the policy after the search.
-    visits: [G, A] simulations per move.
+    legal_policy: [G, L] the policy after the search, over the legal moves in the rules' order.
     values: [G, 2] value and draw probability.
+    policy: [G, A] the policy, by action.
+    visits: [G, A] simulations per move, by action.
     """
 
     actions: NDArray[np.int32]
+    legal_policy: NDArray[np.float32]
+    values: NDArray[np.float32]
     policy: NDArray[np.float32]
     visits: NDArray[np.int32]
-    values: NDArray[np.float32]

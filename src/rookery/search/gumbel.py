@@ -39,14 +39,10 @@ def visit_table(considered: int, simulations: int) -> NDArray[np.int32]:
 
 
 @compiled
-def draw_noise(tree: Tree, settings: Settings, g: Index) -> Number:
-    """The Gumbel noise of one of the root's edges, from stream g."""
-    return -math.log(-math.log(uniform(tree.streams, g)))
-
-
-@compiled
-def temper_noise(tree: Tree, g: Index) -> None:
-    """Gumbel noise is taken as it was drawn."""
+def draw_noise(tree: Tree, settings: Settings, g: Index) -> None:
+    """The Gumbel noise of the root's edges, from stream g."""
+    for i in range(tree.nodes[g, 0].num_edges):
+        tree.noise[g, i] = -math.log(-math.log(uniform(tree.streams, g)))
 
 
 @compiled

@@ -76,16 +76,11 @@ def draw_gamma(tree: Tree, g: Index, alpha: Number) -> Number:
 
 
 @compiled
-def draw_noise(tree: Tree, settings: Settings, g: Index) -> Number:
-    """The gamma draw of one of the root's edges."""
-    return draw_gamma(tree, g, settings.noise_alpha)
-
-
-@compiled
-def temper_noise(tree: Tree, g: Index) -> None:
-    """Make the gamma draws of the root's edges one Dirichlet draw."""
+def draw_noise(tree: Tree, settings: Settings, g: Index) -> None:
+    """One Dirichlet draw for the root's edges, made of gamma draws."""
     total = np.float32(0.0)
     for i in range(tree.nodes[g, 0].num_edges):
+        tree.noise[g, i] = draw_gamma(tree, g, settings.noise_alpha)
         total += tree.noise[g, i]
     for i in range(tree.nodes[g, 0].num_edges):
         tree.noise[g, i] /= total

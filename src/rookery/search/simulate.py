@@ -27,7 +27,7 @@ from rookery.search.tree import (
 )
 
 WAYS = {"gumbel": gumbel, "puct": puct}
-"""A way is a module: `draw_noise`, `temper_noise`, `select` and `score_root`."""
+"""A way is a module: `draw_noise`, `select` and `score_root`."""
 
 
 @compiled
@@ -88,15 +88,7 @@ def write_priors(
 
 
 def bind_way(way: ModuleType) -> ModuleType:
-    """`begin`, `walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
-
-    @compiled
-    def begin(tree, settings, simulations, g):  # type: ignore[no-untyped-def]
-        """Empty tree g, draw the noise of its root, and owe it `simulations`."""
-        plant(tree, g)
-        tree.searches[g].simulations_left = simulations
-        for i in range(tree.noise.shape[1]):
-            tree.noise[g, i] = way.draw_noise(tree, settings, g)
+    """`walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
 
     @compiled
     def walk(tree, settings, table, g):  # type: ignore[no-untyped-def]
@@ -116,12 +108,12 @@ def bind_way(way: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def decide(tree, settings, g, actions, policy, visits, values):  # type: ignore[no-untyped-def]
-        """Write row g of the decisions."""
+    def decide(tree, settings, g, actions, policy, values):  # type: ignore[no-untyped-def]
+        """Write row g of the decisions, the policy edge by edge."""
         best = way.score_root(tree, settings, g)
-        write_decision(tree, g, best, actions, policy, visits, values)
+        write_decision(tree, g, best, actions, policy, values)
 
-    functions = {"begin": begin, "walk": walk, "decide": decide}
+    functions = {"walk": walk, "decide": decide}
     return namespace(f"{way.__name__}.way", functions)
 
 
@@ -179,8 +171,8 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def expand(tree, g, logits):  # type: ignore[no-untyped-def]
-        """Give the leaf its edges; the scratch node gets none."""
+    def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
+        """Give the leaf its edges, the root's with noise; the scratch node gets none."""
         node = np.int64(tree.searches[g].leaf)
         if node == tree.nodes.shape[1] - 1:
             return
@@ -188,7 +180,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         first = add_edges(tree, g, node, count)
         write_priors(tree, g, first, count, logits)
         if node == 0:
-            way.temper_noise(tree, g)
+            way.draw_noise(tree, settings, g)
 
     @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
@@ -205,9 +197,10 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
     recognition = bind_recognition(rules)
 
     @compiled
-    def begin(tree, settings, simulations, g):  # type: ignore[no-untyped-def]
-        """Empty tree g, draw the noise of its root, and owe it `simulations`."""
-        steps.begin(tree, settings, simulations, g)
+    def begin(tree, simulations, g):  # type: ignore[no-untyped-def]
+        """Empty tree g, and owe it `simulations`."""
+        plant(tree, g)
+        tree.searches[g].simulations_left = simulations
         recognition.root(tree, g)
 
     @compiled
@@ -232,7 +225,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         value, draw = wdl[0] - wdl[2], wdl[1]
         tree.nodes[g, node].value = value
         tree.nodes[g, node].draw = draw
-        leaf.expand(tree, g, logits)
+        leaf.expand(tree, settings, g, logits)
         if tree.searches[g].path_length > 0:
             back_up(tree, settings, g, value, draw)
 

@@ -28,6 +28,8 @@ class SelfPlayConfig:
     """A game that lasts so long is a draw; 0 = as long as the rules let it, to MOST_PLIES."""
     resign: float = 0.0
     """A player whose value falls below minus this resigns; 0 = nobody ever does."""
+    resign_check: float = 0.1
+    """Share of games in which nobody resigns, to see who would have been wrong to."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -38,6 +40,7 @@ class SelfPlayConfig:
             ("opening_plies", 0, 1_000),
             ("max_plies", 0, 30_000),
             ("resign", 0, 1),
+            ("resign_check", 0, 1),
         ):
             if not low <= getattr(self, name) <= high:
                 value = getattr(self, name)

@@ -45,7 +45,6 @@ class Stage(NamedTuple):
     marks: Marks
     roots: Any
     moves: Moves
-    visits: Any
     manner: Manner
     plan: Plan
     turns: Any
@@ -61,7 +60,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         stage.tree.states[g, 0] = stage.roots[g]
         step = stage.plan.now[0]
         stage.plan.of_game[g] = step
-        search.begin(stage.tree, stage.settings, np.int64(stage.plan.simulations[step]), g)
+        search.begin(stage.tree, np.int64(stage.plan.simulations[step]), g)
 
     clock = namespace(f"{rules.__name__}.{method}.clock", {"begin": begin})
 
@@ -69,8 +68,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def turn(stage, g):  # type: ignore[no-untyped-def]
         """Make the move that the search in place g has found, and go on from there."""
         moves, history = stage.moves, stage.history
-        answers = (moves.actions, moves.policy, stage.visits, moves.values)
-        search.decide(stage.tree, stage.settings, g, *answers)
+        search.decide(stage.tree, stage.settings, g, moves.actions, moves.policy, moves.values)
         play.advance(history, stage.roots, memory_of(stage.tree), moves, stage.manner, g)
         stage.turns[g] += 1
         if history.results[g] == ONGOING:

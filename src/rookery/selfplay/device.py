@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from rookery.base import seeds
 from rookery.games import Game
 from rookery.replay import DeviceRows
-from rookery.runtime import Graph, Stopwatch, as_tensor, copy_in, launch, to_host, view, zeros
+from rookery.runtime import Graph, Stopwatch, as_tensor, copy_in, launch, view, zeros
 from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cuda import Plan, Stage, bind
 from rookery.selfplay.harvest import Counts, Harvest, new_marks
 from rookery.selfplay.history import History, layout
+from rookery.selfplay.keeping import pack_games, unpack_games
 from rookery.selfplay.kernels import Moves, manner_of
 from rookery.selfplay.report import SelfPlayReport, report_rows
 
@@ -69,7 +70,7 @@ class DeviceSelfPlay:
         self._graph = Graph(self._waves, self._device)
         self._turns.zero_()  # the capture's own waves are not counted
         self._trees.evaluations.zero_()
-        self._counts = Counts(0, 0, 0, 0)
+        self._counts = Counts(0, 0, 0, 0, 0, 0)
 
     def start(self, moves: int, *, progress: float) -> Stretch:
         """Enqueue about `moves` moves of every game and the harvest; two may be under way."""
@@ -89,6 +90,8 @@ class DeviceSelfPlay:
             simulations=stretch.simulations,
             evaluations=counts.evaluations - before.evaluations,
             seconds=stretch.watch.seconds(),
+            resign_checks=counts.checks - before.checks,
+            resign_errors=counts.errors - before.errors,
         )
         return rows, report
 
@@ -104,25 +107,19 @@ class DeviceSelfPlay:
     def collect(self) -> Harvest:
         """Enqueue gathering the games that have ended; the harvest before last is given up."""
         self._harvests.reverse()
-        self._harvests[0].fill(self._gather, self._turns, self._trees.evaluations)
+        history = self._stage.history
+        checks, errors = as_tensor(history.checks), as_tensor(history.errors)
+        counters = (self._turns, self._trees.evaluations, checks, errors)
+        self._harvests[0].fill(self._gather, *counters)
         return self._harvests[0]
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The games under way and all random streams; searches under way begin anew."""
-        columns = {name: to_host(column) for name, column in self._columns().items()}
-        rows = int((columns["history.firsts"] + columns["history.lengths"]).max())
-        is_long = {name: c.ndim > 1 and name != "memory.keys" for name, c in columns.items()}
-        return {name: c[:, :rows] if is_long[name] else c for name, c in columns.items()}
+        return pack_games(self._columns())
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
-        for name, column in self._columns().items():
-            nothing = np.zeros((0,) * len(column.shape))  # `memory` is newer than some runs
-            # A run that found less room has fewer games now.
-            kept = state.get(name, nothing)[: len(column)]
-            whole = np.zeros(column.shape, column.dtype)
-            whole[tuple(slice(size) for size in kept.shape)] = kept
-            copy_in(column, whole)
+        unpack_games(self._columns(), state)
         self._launch("begin", self._stage)
 
     def _waves(self) -> None:
@@ -155,15 +152,13 @@ class DeviceSelfPlay:
         arrays = layout(game, count, num_rows)
         history = History(*(zeros(self._device, dtype, *shape) for dtype, shape in arrays))
         copy_in(history.streams, seeds(count, seed, "selfplay"))
-        actions, policy, visits, values = trees.answers
         return Stage(
             tree=trees.tree,
             settings=trees.settings,
             history=history,
             marks=new_marks(count, num_rows, self._device),
             roots=zeros(self._device, game.state_dtype, count),
-            moves=Moves(actions, policy, values),
-            visits=visits,
+            moves=Moves(*trees.answers),
             manner=manner_of(self.config, game),
             plan=self._new_plan(considered),
             turns=view(self._turns),

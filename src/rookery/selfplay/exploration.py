@@ -7,20 +7,23 @@ from rookery.base import Index, compiled, uniform
 
 
 @compiled
-def draw_move(
-    policy: NDArray[np.float32], temperature: float, streams: NDArray[np.uint64], g: Index
+def draw_index(
+    policy: NDArray[np.float32],
+    count: Index,
+    temperature: float,
+    streams: NDArray[np.uint64],
+    g: Index,
 ) -> int:
-    """A move drawn with probability policy ** (1 / temperature), by stream g."""
+    """One of the first `count` indices, with probability policy ** (1 / temperature)."""
     total = 0.0
-    for action in range(policy.shape[0]):
-        if policy[action] > 0:
-            total += policy[action] ** (1.0 / temperature)
+    for index in range(count):
+        total += policy[index] ** (1.0 / temperature)
     mark = uniform(streams, g) * total
     last = 0
-    for action in range(policy.shape[0]):
-        if policy[action] > 0:
-            last = action
-            mark -= policy[action] ** (1.0 / temperature)
+    for index in range(count):
+        if policy[index] > 0:
+            last = index
+            mark -= policy[index] ** (1.0 / temperature)
             if mark < 0:
                 break
     return last

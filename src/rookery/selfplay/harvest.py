@@ -47,6 +47,10 @@ class Counts:
     """Moves made so far, in all games."""
     evaluations: int
     """Leaves that the net was asked about so far."""
+    checks: int
+    """Games played on though somebody would have resigned, so far."""
+    errors: int
+    """Those of them that he did not lose."""
 
 
 class Harvest:
@@ -56,16 +60,17 @@ class Harvest:
         self.rows = new_rows(game, room, device)
         self.used = torch.zeros(2, dtype=torch.int64, device=device)
         """[2] rows asked for, and rows that found room: the first ones."""
-        self._counts = torch.zeros(4, dtype=torch.int64, pin_memory=device.type == "cuda")
+        self._counts = torch.zeros(6, dtype=torch.int64, pin_memory=device.type == "cuda")
         self._is_filled = torch.cuda.Event() if device.type == "cuda" else None
 
-    def fill(
-        self, gather: Callable[[DeviceRows, Any], None], turns: Tensor, evaluations: Tensor
-    ) -> None:
-        """Enqueue `gather`, and then the counts on their way to the host."""
+    def fill(self, gather: Callable[[DeviceRows, Any], None], *counters: Tensor) -> None:
+        """Enqueue `gather`, and then the counts on their way to the host.
+
+        `counters` [G] are the turns, evaluations, checks and errors of each place.
+        """
         self.used.zero_()
         gather(self.rows, view(self.used))
-        counts = torch.cat([self.used, turns.sum()[None], evaluations.sum()[None]])
+        counts = torch.cat([self.used, torch.stack([each.sum() for each in counters])])
         self._counts.copy_(counts, non_blocking=True)
         if self._is_filled is not None:
             self._is_filled.record()

@@ -22,6 +22,11 @@ class History(NamedTuple):
     first_plies: [G] random moves before the first of them.
     results: [G] ONGOING, or the result for the player to move in the first position.
     streams: [G] states of `base.uniform`.
+    plays_on: [G] whether nobody resigns in the game.
+    gave_up: [G] who would have resigned in such a game: 1 for the player to move in the first
+        position, -1 for the other, 0 for nobody.
+    checks: [G] such games in which somebody would have, so far.
+    errors: [G] those that he did not lose.
     """
 
     states: States
@@ -35,6 +40,10 @@ class History(NamedTuple):
     first_plies: NDArray[np.int32]
     results: NDArray[np.int8]
     streams: NDArray[np.uint64]
+    plays_on: NDArray[np.int8]
+    gave_up: NDArray[np.int8]
+    checks: NDArray[np.int32]
+    errors: NDArray[np.int32]
 
 
 Layout = tuple[tuple[Any, tuple[int, ...]], ...]
@@ -56,6 +65,10 @@ def layout(game: Game, num_games: int, num_rows: int) -> Layout:
         (np.int32, (num_games,)),
         (np.int8, (num_games,)),
         (np.uint64, (num_games,)),
+        (np.int8, (num_games,)),
+        (np.int8, (num_games,)),
+        (np.int32, (num_games,)),
+        (np.int32, (num_games,)),
     )
 
 

@@ -8,10 +8,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import Index, compiled, namespace, parallel
+from rookery.base import Index, Number, compiled, namespace, parallel, uniform
 from rookery.games import DRAW, LOSS, ONGOING, Game, bind_memory
 from rookery.selfplay.config import SelfPlayConfig
-from rookery.selfplay.exploration import draw_move, draw_opening_plies
+from rookery.selfplay.exploration import draw_index, draw_opening_plies
 from rookery.selfplay.history import History
 from rookery.selfplay.openings import bind as bind_openings
 
@@ -24,6 +24,7 @@ class Manner(NamedTuple):
     opening_share: float
     opening_plies: int
     resign: float
+    resign_check: float
     max_plies: int
 
 
@@ -35,12 +36,18 @@ def manner_of(config: SelfPlayConfig, game: Game) -> Manner:
         opening_share=config.opening_share,
         opening_plies=config.opening_plies,
         resign=config.resign,
+        resign_check=config.resign_check,
         max_plies=config.longest_game(game),
     )
 
 
 class Moves(NamedTuple):
-    """The decisions of G searches, as kernels take them (see `search.Decisions`)."""
+    """The decisions of G searches, as kernels take them (see `search.Decisions`).
+
+    actions: [G] the moves found best.
+    policy: [G, L] over the legal moves, in the rules' order.
+    values: [G, 2] value and draw probability.
+    """
 
     actions: NDArray[np.int32]
     policy: NDArray[np.float32]
@@ -48,27 +55,44 @@ class Moves(NamedTuple):
 
 
 @compiled
-def choose(history: History, moves: Moves, manner: Manner, g: Index) -> Index:
-    """The move to make: drawn from the policy in the first plies, then the search's own."""
+def choose(history: History, moves: Moves, manner: Manner, row: Index, g: Index) -> Index:
+    """The move to make from `row`: drawn from the policy in the first plies, then the best."""
     if history.first_plies[g] + history.lengths[g] < manner.temperature_plies:
-        return draw_move(moves.policy[g], manner.temperature, history.streams, g)
+        count, streams = np.int64(history.num_legal[g, row]), history.streams
+        index = draw_index(history.policy[g, row], count, manner.temperature, streams, g)
+        return np.int64(history.policy_actions[g, row, index])
     return np.int64(moves.actions[g])
+
+
+@compiled
+def resigns(history: History, manner: Manner, value: Number, mover: Index, g: Index) -> bool:
+    """Whether the player who found `value` resigns; in games played on it is only noted."""
+    if manner.resign == 0 or value >= -manner.resign:
+        return False
+    if history.plays_on[g] and history.gave_up[g] == 0:
+        history.gave_up[g] = mover
+    return not history.plays_on[g]
+
+
+@compiled
+def check_resignation(history: History, g: Index) -> None:
+    """Count a game that has ended and in which somebody would have resigned."""
+    if history.gave_up[g] != 0:
+        history.checks[g] += 1
+        history.errors[g] += history.results[g] != -history.gave_up[g]
 
 
 def _bind_steps(rules: ModuleType) -> ModuleType:
     @compiled
-    def write(history, roots, moves, action, g):  # type: ignore[no-untyped-def]
-        """Write down the position, its policy and the move."""
-        row = history.firsts[g] + history.lengths[g]
+    def write(history, roots, moves, row, g):  # type: ignore[no-untyped-def]
+        """Write down the position and its policy."""
         history.states[g, row] = roots[g]
-        history.actions[g, row] = action
         history.values[g, row, 0] = moves.values[g, 0]
         history.values[g, row, 1] = moves.values[g, 1]
         count = rules.legal(roots[g], history.policy_actions[g, row])
         history.num_legal[g, row] = count
         for i in range(count):
-            history.policy[g, row, i] = moves.policy[g, history.policy_actions[g, row, i]]
-        history.lengths[g] += 1
+            history.policy[g, row, i] = moves.policy[g, i]
 
     return namespace(f"{rules.__name__}.ply", {"write": write})
 
@@ -80,19 +104,23 @@ def bind_one(rules: ModuleType) -> ModuleType:
     @compiled
     def advance(history, roots, memory, moves, manner, g):  # type: ignore[no-untyped-def]
         """Make a move in game g; its result is set where that ends it."""
-        action = choose(history, moves, manner, g)
-        steps.write(history, roots, moves, action, g)
+        row = np.int64(history.firsts[g] + history.lengths[g])
+        steps.write(history, roots, moves, row, g)
+        action = choose(history, moves, manner, row, g)
+        history.actions[g, row] = action
+        history.lengths[g] += 1
         memories.play(memory, roots[g], action, g)
         outcome = rules.outcome(roots[g])
-        mover = 1 if history.lengths[g] % 2 == 0 else -1  # the first player is to move again
+        mover = 1 if history.lengths[g] % 2 == 1 else -1  # who made the move
+        history.results[g] = ONGOING
         if outcome != ONGOING:
-            history.results[g] = mover * outcome
+            history.results[g] = -mover * outcome
         elif history.first_plies[g] + history.lengths[g] >= manner.max_plies:
             history.results[g] = DRAW
-        elif moves.values[g, 0] < -manner.resign and manner.resign > 0:
-            history.results[g] = -mover * LOSS
-        else:
-            history.results[g] = ONGOING
+        elif resigns(history, manner, moves.values[g, 0], mover, g):
+            history.results[g] = mover * LOSS
+        if history.results[g] != ONGOING:
+            check_resignation(history, g)
 
     @compiled
     def restart(history, roots, memory, manner, g):  # type: ignore[no-untyped-def]
@@ -106,6 +134,9 @@ def bind_one(rules: ModuleType) -> ModuleType:
         history.first_plies[g] = plies
         history.lengths[g] = 0
         history.results[g] = ONGOING
+        history.gave_up[g] = 0
+        if manner.resign > 0:
+            history.plays_on[g] = uniform(history.streams, g) < manner.resign_check
 
     return namespace(f"{rules.__name__}.selfplay", {"advance": advance, "restart": restart})
 

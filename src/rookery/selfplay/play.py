@@ -50,6 +50,7 @@ class SelfPlay:
     ) -> tuple[list[GameRecord], SelfPlayReport]:
         """Make `moves` moves in every game; `check` is called after each and may raise to stop."""
         begun, evaluated = time.perf_counter(), self._search.evaluations
+        checks, errors = self._history.checks.sum(), self._history.errors.sum()
         simulations = self.config.simulations_at(progress)
         records: list[GameRecord] = []
         for _ in range(moves):
@@ -66,6 +67,8 @@ class SelfPlay:
             first_wins=_mean([_first_player(record) > 0 for record in records]),
             draws=_mean([record.result == 0 for record in records]),
             duplicate_games=_duplicates(records),
+            resign_checks=int(self._history.checks.sum() - checks),
+            resign_errors=int(self._history.errors.sum() - errors),
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -82,7 +85,7 @@ class SelfPlay:
     def _move(self, simulations: int) -> list[GameRecord]:
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
-        moves = Moves(decisions.actions, decisions.policy, decisions.values)
+        moves = Moves(decisions.actions, decisions.legal_policy, decisions.values)
         self._kernels.advance(self._history, self._roots, self._search.memory, moves, self._manner)
         ended = np.flatnonzero(self._history.results != ONGOING)
         records = [to_record(self._history, int(g)) for g in ended]

@@ -26,6 +26,10 @@ class SelfPlayReport:
     draws: float
     duplicate_games: float
     """Share of finished games that equal another one of the stretch, move for move."""
+    resign_checks: int = 0
+    """Games played on though somebody would have resigned."""
+    resign_errors: int = 0
+    """Those of them that he did not lose."""
 
 
 def merge_plays(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
@@ -46,11 +50,20 @@ def merge_plays(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
         first_wins=mean("first_wins"),
         draws=mean("draws"),
         duplicate_games=mean("duplicate_games"),
+        resign_checks=sum(report.resign_checks for report in reports),
+        resign_errors=sum(report.resign_errors for report in reports),
     )
 
 
 def report_rows(
-    rows: DeviceRows, *, positions: int, simulations: int, evaluations: int, seconds: float
+    rows: DeviceRows,
+    *,
+    positions: int,
+    simulations: int,
+    evaluations: int,
+    seconds: float,
+    resign_checks: int = 0,
+    resign_errors: int = 0,
 ) -> SelfPlayReport:
     """A stretch that searched `positions`, and whose ended games are `rows` of the host."""
     starts = np.flatnonzero(rows.steps == 0)
@@ -71,6 +84,8 @@ def report_rows(
         first_wins=float((results > 0).mean()),
         draws=float((results == 0).mean()),
         duplicate_games=1.0 - len(np.unique(_hash_games(rows, starts))) / len(starts),
+        resign_checks=resign_checks,
+        resign_errors=resign_errors,
     )
 
 

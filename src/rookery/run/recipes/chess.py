@@ -36,19 +36,21 @@ def chess_gpu() -> Config:
     return Config(
         game="chess",
         recipe="chess-gpu",
-        run=RunConfig(minutes=60, moves=8, checkpoint_every=20, strength_every=0),
+        run=RunConfig(minutes=60, moves=8, checkpoint_every=50, strength_every=0),
         net=NetConfig(width=128, depth=6, value_width=128),
         search=SearchConfig(c_scale=0.5),
         selfplay=SelfPlayConfig(
             games=8192,
-            simulations="16, 32@0.3, 64@0.7",
+            simulations="16, 32@0.2, 64@0.75",
             temperature_plies=30,
             opening_share=0.5,
             opening_plies=8,
             max_plies=300,
+            resign=0.97,
+            resign_check=0.2,
         ),
         replay=ReplayConfig(window_min=500_000, window_max=4_000_000),
         learning=LearningConfig(
-            batch_size=4096, reuse=1.5, learning_rate=2e-3, final_rate=0.05, result_mix=0.5
+            batch_size=2048, reuse=2.0, learning_rate=1.5e-3, final_rate=0.05, result_mix=0.5
         ),
     )

@@ -1,0 +1,27 @@
+"""Contestants of a benchmark: processes of their own, each with a limit of time."""
+
+import os
+import subprocess
+from typing import Any
+
+
+def begin(command: list[str], *, environment: dict[str, str]) -> Any:
+    """Start a contestant; `environment` is added to ours."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, env=os.environ | environment, **pipes)
+
+
+def end(process: Any, label: str, *, limit_seconds: float) -> list[str]:
+    """The lines it printed; none if it failed or was late, and says so."""
+    try:
+        out, errors = process.communicate(timeout=max(limit_seconds, 0.1))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        print(f"{label}: not done in time", flush=True)
+        return []
+    if process.returncode:
+        reason = (errors.strip().splitlines() or ["failed silently"])[-1]
+        print(f"{label}: {reason}", flush=True)
+        return []
+    return list(out.splitlines())
