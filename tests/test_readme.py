@@ -19,14 +19,8 @@ from rookery.interface.cli.app import run
 from rookery.runtime import find_device
 
 ROOT = Path(__file__).parents[1]
-PAGES = (
-    "README.md",
-    "docs/own-game.md",
-    "docs/tictactoe.md",
-    "docs/connect4.md",
-    "docs/spiking.md",
-    "docs/house.md",
-)
+GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/chess.md")
+PAGES = ("README.md", *GAMES, "docs/spiking.md", "docs/house.md")
 ROOKERY = ".venv/bin/rookery "
 TINY = " ".join(
     f"--set {setting}"
@@ -46,6 +40,7 @@ TINY = " ".join(
     )
 )
 TUNED = f"{TINY} --set run.strength_every=2 --set run.strength_simulations=0 --trials 1"
+SHORT = f"{TINY} --set selfplay.max_plies=8 --set selfplay.opening_plies=2"
 DEMO = "train tictactoe --run runs/tictactoe-demo"
 
 
@@ -103,6 +98,11 @@ COMMANDS = {
     "train connect4 --actors 2": Entry("Finished: connect4 in runs/connect4-", TINY),
     "play connect4": Entry("connect4 net plays", "--simulations 2", typed="4\nquit\n"),
     "eval connect4 --simulations 0": Entry("begin-hard"),
+    "train chess": Entry("Finished: chess in runs/chess-1", SHORT),
+    "play chess --opponent minimax:2": Entry("chess against minimax:2", typed="quit\n"),
+    "train chess:history=3": Entry("chess:history=3 in runs/chess-history-3-1", SHORT),
+    "match runs/chess-1:16 minimax:1 --games 20 --pgn match.pgn": Entry("Elo", "--games 2"),
+    "games export runs/chess-1 --pgn selfplay.pgn --games 50": Entry("games in selfplay.pgn"),
     '.venv/bin/pip install ".[cuda]"': Entry("cuda = ["),
     "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),
     "eval runs/connect4-1 --simulations 0,100,800 --devices cuda:0": Entry("begin-hard"),

@@ -1,13 +1,16 @@
 """The contract accepts our games, and finds what is wrong with broken ones."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numba
 import pytest
 
-from rookery.base import interpreted
+import rookery.games.chess
+from rookery.base import IllegalPosition, interpreted
 from rookery.games import Finding, check_game, game, game_names
+from rookery.games.twin import load_interpreted
 
 SOURCE = Path(str(game("tictactoe").module.__file__)).read_text()
 PLANES_LOOP = SOURCE.partition("def planes(state, out):\n")[2].partition("\n\n")[0]
@@ -32,7 +35,7 @@ BROKEN = [
     (CELL_IS_FREE, "if True:", "text", "is it legal"),
     (CELL_IS_FREE, "if cell < 4 and not taken >> cell & 1:", "legality", "no legal move"),
     ("out[count] = cell", "out[count] = cell + 1", "legality", "NUM_ACTIONS"),
-    ("for cell in range(9):", "for cell in range(8, -1, -1):", "legality", "ascending"),
+    ("out[count] = cell", "out[count] = cell // 2", "legality", "each action once"),
     ("MAX_LEGAL = 9", "MAX_LEGAL = 4", "legality", "MAX_LEGAL"),
     ("MAX_PLIES = 9", "MAX_PLIES = 8", "ends", "MAX_PLIES"),
     ("return LOSS", "return 7", "ends", "expected WIN"),
@@ -49,6 +52,35 @@ BROKEN = [
     ("    count = 0\n", "    count = 0\n    state.mover = 1\n", "copies", "only read"),
     ("if len(text) != 1 or", "if False and", "text", "ValueError"),
     ("return str(action + 1)", 'return "5"', "text", "read"),
+]
+# The same, in rules that remember positions and say where a policy is drawn.
+MEMORY = """
+MEMORY = 4
+POLICY_CELLS = np.arange(9)
+
+
+@compiled
+def key(state):
+    return np.uint64(state.mover) | np.uint64(state.waiter) << np.uint64(16)
+
+
+@compiled
+def quiet(state):
+    return np.int64(0)
+
+
+@compiled
+def recall(state, times):
+    pass
+"""
+FORGETFUL = [
+    ("MEMORY = 4", "MEMORY = 6", "memory", "power of two"),
+    ("return np.int64(0)", "return np.int64(4)", "memory", "MEMORY - 1, 3"),
+    ("return np.uint64(state.mover) |", "return np.uint64(0) *", "memory", "hash every field"),
+    ("    pass\n", "    state.mover = 0\n", "memory", "recall(state, 0)"),
+    ("    pass\n", "    state.mover ^= times\n", "memory", "key changes with recall(state, 1)"),
+    ("np.arange(9)\n", "np.arange(9) // 2\n", "tables", "one cell"),
+    ("np.arange(9)\n", "np.arange(8)\n", "tables", "each of the 9 actions"),
 ]
 BROKEN_ONLY_COMPILED = [
     ("PLANES = (2, 3, 3)", "PLANES = (1, 3, 3)", "planes", "outside"),
@@ -81,9 +113,13 @@ def plain_python() -> Iterator[None]:
 
 def check_edited(folder: Path, old: str, new: str) -> dict[str, Finding]:
     """The findings about tictactoe with `old` replaced by `new`."""
-    assert old in SOURCE, f"tictactoe no longer contains {old!r}"
+    return check_source(folder, SOURCE, old, new)
+
+
+def check_source(folder: Path, source: str, old: str, new: str) -> dict[str, Finding]:
+    assert old in source, f"the rules do not contain {old!r}"
     path = folder / "mygame.py"
-    path.write_text(SOURCE.replace(old, new, 1))
+    path.write_text(source.replace(old, new, 1))
     return {finding.name: finding for finding in check_game(game(str(path)), games=5)}
 
 
@@ -96,7 +132,7 @@ def test_shipped_games_keep_every_promise(name: str) -> None:
 def test_a_users_own_file_is_checked_too(tmp_path: Path, plain_python: None) -> None:
     findings = check_edited(tmp_path, 'NAME = "tictactoe"', 'NAME = "mygame"')
     assert all(finding.ok and not finding.doubtful for finding in findings.values())
-    assert len(findings) == 11
+    assert len(findings) == 12
 
 
 @pytest.mark.parametrize(("old", "new", "promise", "word"), BROKEN)
@@ -105,6 +141,33 @@ def test_a_broken_game_is_caught(
 ) -> None:
     finding = check_edited(tmp_path, old, new)[promise]
     assert not finding.ok and word in finding.detail, finding
+
+
+def test_rules_that_remember_keep_every_promise(tmp_path: Path, plain_python: None) -> None:
+    findings = check_source(tmp_path, SOURCE + MEMORY, "MEMORY = 4", "MEMORY = 2")
+    assert all(finding.ok and not finding.doubtful for finding in findings.values()), findings
+
+
+@pytest.mark.parametrize(("old", "new", "promise", "word"), FORGETFUL)
+def test_a_forgetful_game_is_caught(
+    tmp_path: Path, plain_python: None, old: str, new: str, promise: str, word: str
+) -> None:
+    finding = check_source(tmp_path, SOURCE + MEMORY, old, new)[promise]
+    assert not finding.ok and word in finding.detail, finding
+
+
+def test_half_a_memory_is_no_rules_module(tmp_path: Path, plain_python: None) -> None:
+    with pytest.raises(IllegalPosition, match="it lacks recall"):
+        check_source(tmp_path, SOURCE + MEMORY, "def recall(", "def forget(")
+
+
+def test_the_interpreted_twin_is_a_copy_of_every_file() -> None:
+    chess, twin = game("chess"), load_interpreted(game("chess"))
+    inner = sys.modules[f"{chess.module.__name__}.moves"]
+    assert not hasattr(twin.play, "py_func") and not hasattr(twin.key, "py_func")
+    assert twin.play.__globals__["look"] is not inner.look
+    assert twin.play is not chess.module.play and inner.play is chess.module.play
+    assert rookery.games.chess is chess.module
 
 
 @pytest.mark.parametrize(("old", "new", "promise", "word"), BROKEN_ONLY_COMPILED)

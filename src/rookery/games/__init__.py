@@ -4,7 +4,8 @@ from rookery.games.contract import Finding, check_game
 from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State, States, from_module
 from rookery.games.memory import Memory, bind_memory, count_times, new_memory
 from rookery.games.record import GameRecord
-from rookery.games.registry import game, game_names
+from rookery.games.registry import game, game_names, is_shipped, plain_name
+from rookery.games.scoresheet import ScoreSheet
 
 __all__ = [
     "DRAW",
@@ -16,6 +17,7 @@ __all__ = [
     "Game",
     "GameRecord",
     "Memory",
+    "ScoreSheet",
     "State",
     "States",
     "bind_memory",
@@ -24,5 +26,7 @@ __all__ = [
     "from_module",
     "game",
     "game_names",
+    "is_shipped",
     "new_memory",
+    "plain_name",
 ]

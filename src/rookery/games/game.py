@@ -13,7 +13,9 @@ A rules module is plain Python. It defines
     outcome(state)    ONGOING, WIN, DRAW or LOSS for the player to move
     planes(state, out)          write float32 planes [P, H, W], seen by the player to move
     show(state), read_move(state, text), write_move(state, action)
-    read_position(state, text)  where a position is not simply its moves, one character each
+    read_position(state, text)  where a position is not simply its moves, one character each;
+    write_position(state)       with it, if positions have a notation of their own
+    write_games(sheets), read_games(text)    where people keep games in a notation: `scoresheet`
     MEMORY, key(state), quiet(state), recall(state, times)    where positions may repeat: `memory`
     POLICY_CELLS      [A] plane * H * W + cell of each action, where a net may draw its policy
                       on the board rather than learn every action by itself
@@ -116,10 +118,12 @@ class Game:
 
 def from_module(module: ModuleType, sources: bytes = b"") -> Game:
     """Read a rules module's tables; ConfigError names what is missing."""
-    missing = [name for name in (*TABLES, *FUNCTIONS, *TEXT) if not hasattr(module, name)]
+    memories = MEMORIES if any(hasattr(module, name) for name in ("MEMORY", *MEMORIES)) else ()
+    sizes = ("MEMORY",) if memories else ()
+    needed = (*TABLES, *sizes, *FUNCTIONS, *memories, *TEXT)
+    missing = [name for name in needed if not hasattr(module, name)]
     if missing:
         raise IllegalRules(getattr(module, "__file__", None) or module.__name__, missing)
-    memories = MEMORIES if hasattr(module, "key") else ()
     functions = {name: getattr(module, name) for name in (*FUNCTIONS, *memories)}
     cells, actions = zip(*module.SYMMETRIES, strict=True)
     return Game(

@@ -1,18 +1,17 @@
 """The promises of a rules module, one function each: a line of praise, or Broken, or Doubt."""
 
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import IllegalPosition, interpreted
-from rookery.games.game import DRAW, FUNCTIONS, LOSS, ONGOING, WIN, Action, Game, State
-from rookery.games.registry import load_file
+from rookery.base import IllegalPosition
+from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State
+from rookery.games.remembering import check_memory
 from rookery.games.trial import Broken, Doubt, Trial, legal_moves, planes_of, require, where
+from rookery.games.twin import check_compiled
 
 MOST_ACTIONS = np.iinfo(np.int16).max  # game records keep actions as int16
 NONSENSE = ("", "?!", "9999999999")
@@ -46,7 +45,25 @@ def check_tables(game: Game) -> str:
         len(game.planes_shape) == 3 and min(game.planes_shape) >= 1,
         f"PLANES is {game.planes_shape}: expected (planes, height, width)",
     )
+    _check_policy_cells(game)
     return f"a state is {dtype.itemsize} bytes, {game.num_actions} actions"
+
+
+def _check_policy_cells(game: Game) -> None:
+    """Where a net draws its policy, every action has a cell of its own."""
+    cells = game.policy_cells
+    if cells is None:
+        return
+    require(
+        cells.shape == (game.num_actions,) and np.issubdtype(cells.dtype, np.integer),
+        f"POLICY_CELLS is {cells.dtype} {list(cells.shape)}: expected a whole number for each of"
+        f" the {game.num_actions} actions",
+    )
+    require(
+        cells.min() >= 0 and len(np.unique(cells)) == len(cells),
+        "POLICY_CELLS gives two actions one cell, or one below 0: expected"
+        " plane * height * width + cell, another one for every action",
+    )
 
 
 def check_start(trial: Trial) -> str:
@@ -227,48 +244,6 @@ def check_copies(trial: Trial) -> str:
     return "playing on a copy leaves the original alone"
 
 
-def check_compiled(trial: Trial) -> str:
-    """The file, loaded a second time uncompiled, plays the same games."""
-    game, twin = trial.game, interpreted_twin(trial.game)
-    for name in FUNCTIONS:
-        require(
-            numba.config.DISABLE_JIT or hasattr(getattr(game.rules, name), "py_func"),
-            f"{name} is not compiled: write @compiled (from rookery.base) above it",
-        )
-    with np.errstate(over="ignore"):  # bitboards wrap around on purpose
-        for line in trial.lines:
-            state, plain = game.new_states(2)
-            twin.start(plain)
-            for ply in range(len(line) + 1):
-                _compare(game, twin, state, plain, line[:ply])
-                if ply < len(line):
-                    game.rules.play(state, line[ply])
-                    twin.play(plain, line[ply])
-    return "compiled and interpreted rules agree"
-
-
-def interpreted_twin(game: Game) -> ModuleType:
-    """The game's rules file once more, uncompiled."""
-    with interpreted():
-        return load_file(Path(str(game.module.__file__)), f"{game.module.__name__}_interpreted")
-
-
-def _compare(game: Game, twin: ModuleType, state: State, plain: State, line: list[Action]) -> None:
-    same = {
-        "start or play": state.tobytes() == plain.tobytes(),
-        "outcome": game.rules.outcome(state) == twin.outcome(plain),
-        "planes": np.array_equal(planes_of(game, game.rules, state), planes_of(game, twin, plain)),
-    }
-    if game.rules.outcome(state) == ONGOING:
-        same["legal"] = legal_moves(game, game.rules, state) == legal_moves(game, twin, plain)
-    for name, equal in same.items():
-        require(
-            equal,
-            f"{name} differs compiled and uncompiled {where(line)}: mixed integer types? Make"
-            " every constant of bit arithmetic a module-level np.uint64",
-        )
-
-
 def check_text(trial: Trial) -> str:
     """What is written can be read back, and nonsense is refused politely."""
     module = trial.game.module
@@ -282,7 +257,10 @@ def check_text(trial: Trial) -> str:
                 _check_move(module, state, action, line)
     for text in NONSENSE:
         _check_refusal(module, trial.game.new_states(1)[0], text)
-    _check_reading(trial)
+    if hasattr(module, "write_position"):
+        _check_positions(trial)
+    else:
+        _check_reading(trial)
     return "moves and positions are read as they are written"
 
 
@@ -310,8 +288,19 @@ def _check_refusal(module: ModuleType, state: State, text: str) -> None:
     raise Broken(f"read_move takes {text!r} for action {action}: raise IllegalPosition")
 
 
+def _check_positions(trial: Trial) -> None:
+    """Positions are read as they are written; a notation may leave out what a key leaves out."""
+    game, recognise = trial.game, getattr(trial.game.rules, "key", bytes)
+    for state, line in trial.positions():
+        text = game.module.write_position(state)
+        require(
+            recognise(game.position(text)) == recognise(state),
+            f"the position {where(line)} is written {text!r} but read as another one",
+        )
+
+
 def _check_reading(trial: Trial) -> None:
-    """A position is written as its moves, in one word; other notations are left unchecked."""
+    """Without write_position, a position is its moves in one word; others are left unchecked."""
     module = trial.game.module
     for line in trial.lines:
         state, words = trial.game.new_states(1)[0], list[str]()
@@ -340,5 +329,6 @@ PROMISES: dict[str, Callable[[Trial], str]] = {
     "symmetries": check_symmetries,
     "copies": check_copies,
     "compiled": check_compiled,
+    "memory": check_memory,
     "text": check_text,
 }

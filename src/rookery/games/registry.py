@@ -11,6 +11,7 @@ from types import ModuleType
 from rookery.base import UnknownName
 from rookery.games.game import Game, from_module
 
+PACKAGE = __package__
 SHIPPED = ("chess", "connect4", "tictactoe")
 
 
@@ -22,12 +23,35 @@ def game_names() -> tuple[str, ...]:
 @cache
 def game(name: str) -> Game:
     """A shipped game by its name, or one of your own by the path of its rules file."""
-    if name in SHIPPED:
-        return from_module(importlib.import_module(f"rookery.games.{name}"))
+    if is_shipped(name):
+        return from_module(import_rules(name))
     path = Path(name)
     if path.suffix == ".py" and path.is_file():
         return from_module(load_file(path), path.read_bytes())
     raise UnknownName("game", name, SHIPPED)
+
+
+def is_shipped(name: str) -> bool:
+    """Whether `name` is a shipped game, or looks like a variant of one."""
+    plain, _, option = name.partition(":")
+    return plain in SHIPPED and (plain == name or "=" in option)
+
+
+def plain_name(name: str) -> str:
+    """The game that `name` is a variant of: of `chess:history=3` it is chess."""
+    return name.partition(":")[0]
+
+
+def import_rules(name: str) -> ModuleType:
+    """The rules of a shipped game, or of a variant that they make."""
+    plain, _, option = name.partition(":")
+    module = importlib.import_module(f"{PACKAGE}.{plain}")
+    if plain == name:
+        return module
+    if not hasattr(module, "variant"):
+        raise UnknownName("game", name, SHIPPED)
+    rules: ModuleType = module.variant(option)
+    return rules
 
 
 def load_file(path: Path, name: str | None = None) -> ModuleType:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rookery.arena import Player
 from rookery.base import ConfigError, RookeryError, UnknownName
-from rookery.games import Game, game, game_names
+from rookery.games import Game, game, is_shipped
 from rookery.nets import Weights, load, pack
 from rookery.run import (
     Contestant,
@@ -81,7 +81,7 @@ def find_game(name: str) -> Game:
 
 def is_game(text: str) -> bool:
     """Whether `text` names a game rather than a run."""
-    return text in game_names() or text.endswith(".py")
+    return is_shipped(text) or text.endswith(".py")
 
 
 def read_net(

@@ -3,6 +3,7 @@
 from rookery.replay.books import ReplayConfig
 from rookery.replay.deck import Indices, deal
 from rookery.replay.device import DeviceWindow
+from rookery.replay.games import GameTrace, trace_games
 from rookery.replay.rows import DeviceRows, new_rows, to_samples
 from rookery.replay.sampler import EVERY, Batch, Column, prefetch, sample
 from rookery.replay.samples import Samples
@@ -16,6 +17,7 @@ __all__ = [
     "Column",
     "DeviceRows",
     "DeviceWindow",
+    "GameTrace",
     "Indices",
     "ReplayConfig",
     "Samples",
@@ -31,5 +33,6 @@ __all__ = [
     "shard_path",
     "to_columns",
     "to_samples",
+    "trace_games",
     "write_shard",
 ]

@@ -25,7 +25,7 @@ from rookery.arena import (
     ruler_for,
 )
 from rookery.base import RookeryError, fingerprint
-from rookery.games import Game, game, game_names
+from rookery.games import Game, game, is_shipped
 from rookery.run.contestants import Contestant
 from rookery.runtime import Link, Message, text_array
 
@@ -111,8 +111,8 @@ Case = MatchCase | StrengthCase
 
 def source_of(rules: Game) -> str:
     """What another process finds `rules` by: their name if they are shipped, else their file."""
-    is_shipped = rules.name in game_names() and game(rules.name) is rules
-    return rules.name if is_shipped else str(rules.module.__file__)
+    is_ours = is_shipped(rules.name) and game(rules.name) is rules
+    return rules.name if is_ours else str(rules.module.__file__)
 
 
 def judge(link: Link, job: Mapping[str, Any]) -> None:

@@ -3,16 +3,21 @@
 Games end by mate, stalemate, fifty moves, the third repetition and insufficient material.
 """
 
+import sys
+from types import ModuleType
+
 from rookery.games.chess.actions import MAX_LEGAL, NUM_ACTIONS, POLICY_CELLS
+from rookery.games.chess.fen import write_position
+from rookery.games.chess.history import with_option
 from rookery.games.chess.moves import legal, outcome, play
 from rookery.games.chess.notation import (
     read_move,
     read_position,
     show,
     write_move,
-    write_position,
     write_san,
 )
+from rookery.games.chess.pgn import read_games, write_games
 from rookery.games.chess.position import PLANES, STATE, key, planes, quiet, recall, start
 
 NAME = "chess"
@@ -20,6 +25,12 @@ VERSION = 1
 MAX_PLIES = 11_797  # the longest game that fifty moves allow
 MEMORY = 128  # positions that may come back are fewer: a power of two above a hundred
 SYMMETRIES = ((range(64), range(NUM_ACTIONS)),)
+
+
+def variant(option: str) -> ModuleType:
+    """Chess that shows a net earlier positions, by `history=3`."""
+    return with_option(sys.modules[__name__], option)
+
 
 __all__ = [
     "MAX_LEGAL",
@@ -38,11 +49,14 @@ __all__ = [
     "planes",
     "play",
     "quiet",
+    "read_games",
     "read_move",
     "read_position",
     "recall",
     "show",
     "start",
+    "variant",
+    "write_games",
     "write_move",
     "write_position",
     "write_san",

@@ -118,6 +118,13 @@ def passing_takers(state: State, sight: Sight) -> Bits:
 
 
 @compiled
+def forget_passant(state: State) -> None:
+    """A pawn that nobody may take in passing is like any other."""
+    if state.passant and not passing_takers(state, look(state)):
+        state.passant = U0
+
+
+@compiled
 def put(out: NDArray[np.int32], count: Index, square: Bits, targets: Bits) -> Index:
     """Write the moves from `square`; how many there are now."""
     while targets:
@@ -289,5 +296,4 @@ def play(state: State, action: Index) -> None:
             passant = bit << U8
     state.castling &= ~(bit | goal)
     turn(state, passant)
-    if passant and not passing_takers(state, look(state)):
-        state.passant = U0
+    forget_passant(state)

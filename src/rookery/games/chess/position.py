@@ -70,7 +70,7 @@ def recall(state: State, times: Index) -> None:
 
 
 @compiled
-def write_plane(out: NDArray[np.float32], plane: int, squares: Bits) -> None:
+def write_plane(out: NDArray[np.float32], plane: Index, squares: Bits) -> None:
     """The highest rank of the mover on top."""
     for rank in range(8):
         for file in range(8):

@@ -115,3 +115,9 @@ def look(state: State) -> Sight:
         rising_pins | falling_pins,
         jumpers,
     )
+
+
+@compiled
+def is_check(state: State) -> bool:
+    """Whether the mover's king is attacked."""
+    return bool(attacked(state, occupied_squares(state)) & state.kings & state.own)

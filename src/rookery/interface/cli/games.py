@@ -1,5 +1,6 @@
-"""`rookery games`: which there are, and whether one keeps the contract."""
+"""`rookery games`: which there are, whether one keeps the contract, and games of a run."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 
     from rookery.games import Finding
 
-games = typer.Typer(name="games", help="List the games; check one.")
+games = typer.Typer(name="games", help="List the games; check one; export what a run played.")
 
 FAILED = 1
 
@@ -42,6 +43,24 @@ def check(
         console.print(line, markup=False, soft_wrap=True)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(FAILED)
+
+
+@games.command("export")
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    pgn: Annotated[Path, typer.Option(help="The file to write.")],
+    count: Annotated[int, typer.Option("--games", min=1, help="The newest games, so many.")] = 100,
+) -> None:
+    """Write games of a run's self-play, as far as it keeps them, as PGN; for chess."""
+    from rookery.interface.scores import require_notation, run_sheets, write_sheets
+    from rookery.interface.wording import screen
+    from rookery.run import RunFolder
+
+    folder = RunFolder(run)
+    require_notation(folder.game)
+    sheets = run_sheets(folder, count)
+    write_sheets(folder.game, sheets, pgn)
+    screen().print(f"{len(sheets)} games in {pgn}", soft_wrap=True, markup=False)
 
 
 def _verdict(finding: "Finding") -> tuple[str, str]:

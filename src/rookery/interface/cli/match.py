@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,13 +42,17 @@ def match(
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+    pgn: Annotated[Path | None, typer.Option(help="Write the games here; for chess.")] = None,
 ) -> None:
     """Let two players play pairs of games from random openings, colours swapped."""
     from rookery.arena import MatchPlan
     from rookery.interface.players import read_contestant
+    from rookery.interface.scores import match_sheets, require_notation, write_sheets
     from rookery.run import play_match_over
 
     rules = _game(game, (a, b))
+    if pgn is not None:
+        require_notation(rules)
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
     first, second = (
         read_contestant(text, rules, inference="auto", devices=devices) for text in (a, b)
@@ -61,6 +66,8 @@ def match(
         tell=print_note,
         cluster=cluster or "",
     )
+    if pgn is not None:
+        write_sheets(rules, match_sheets(report), pgn)
     if as_json:
         print(json.dumps(_plain(report, rules)))
     else:

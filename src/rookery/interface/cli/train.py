@@ -1,5 +1,6 @@
 """`rookery train`: start a new run."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -65,8 +66,8 @@ def train(
 
 
 def free_folder(parent: Path, name: str) -> Path:
-    """The first of NAME-1, NAME-2, ... that does not exist."""
-    number = 1
-    while (parent / f"{name}-{number}").exists():
+    """The first of NAME-1, NAME-2, ... that does not exist, without the signs of a variant."""
+    number, stem = 1, re.sub("[:=]", "-", name)
+    while (parent / f"{stem}-{number}").exists():
         number += 1
-    return parent / f"{name}-{number}"
+    return parent / f"{stem}-{number}"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rookery.base import UnknownName
-from rookery.games import game, game_names
+from rookery.games import game, is_shipped, plain_name
 from rookery.run.config import Config
 from rookery.run.recipes.any import any_game
 from rookery.run.recipes.chess import chess_gpu, chess_laptop
@@ -24,17 +24,17 @@ GPU_DEFAULTS = {**DEFAULTS, "chess": "chess-gpu", "connect4": "connect4-gpu"}
 
 def recipe_for(game_name: str, recipe: str | None = None, *, on_gpu: bool = False) -> Config:
     """The config of `recipe` for a game, or the game's default one."""
-    rules = game(game_name)
-    if game_name not in game_names() and recipe is None:
+    plain = plain_name(game(game_name).name)
+    if not is_shipped(game_name) and recipe is None:
         return replace(any_game(), game=game_name)
-    name = recipe or (GPU_DEFAULTS if on_gpu else DEFAULTS)[rules.name]
+    name = recipe or (GPU_DEFAULTS if on_gpu else DEFAULTS)[plain]
     if name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES)
     config = RECIPES[name]()
-    if config.game != rules.name:
-        fitting = [other for other, make in RECIPES.items() if make().game == rules.name]
-        raise UnknownName(f"recipe for {rules.name}:", name, fitting)
-    return config
+    if config.game != plain:
+        fitting = [other for other, make in RECIPES.items() if make().game == plain]
+        raise UnknownName(f"recipe for {plain}:", name, fitting)
+    return replace(config, game=game_name)
 
 
 __all__ = ["DEFAULTS", "GPU_DEFAULTS", "RECIPES", "recipe_for"]

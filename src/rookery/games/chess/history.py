@@ -1,0 +1,117 @@
+"""Chess that shows a net earlier positions, too: `chess:history=3` has three of them in its planes.
+
+The rules are the same, compiled for a longer record. Earlier boards are kept as the player to
+move sees them now, so they are turned round with every move, as the board itself.
+"""
+
+import re
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.base import Index, UnknownName, compiled
+from rookery.games.chess.attacks import U1, U
+from rookery.games.chess.attacks import flipped as turn_squares
+from rookery.games.chess.moves import play as play_here
+from rookery.games.chess.notation import read_position as read_here
+from rookery.games.chess.position import PLANES, STATE, write_plane
+from rookery.games.chess.position import planes as write_present
+from rookery.games.chess.position import start as start_here
+from rookery.games.game import State
+
+OPTION = re.compile(r"history=([1-8])")
+KINDS = 6
+OWN, REPEATED, WORDS = 6, 7, 8
+"""Words of an earlier position: six kinds of pieces, whose they are, whether it stood before."""
+PLANES_EACH = 2 * KINDS + 1
+
+
+def with_option(plain: ModuleType, option: str) -> ModuleType:
+    """The rules of `plain` chess with the history that `option` asks for, as `history=3`."""
+    found = OPTION.fullmatch(option)
+    if found is None:
+        raise UnknownName("variant of chess:", option, [f"history={n}" for n in range(1, 9)])
+    return with_history(plain, int(found[1]))
+
+
+def with_history(plain: ModuleType, count: int) -> ModuleType:
+    """The rules of `plain` chess with `count` earlier positions in state and planes."""
+    module = ModuleType(f"{plain.__name__}.history_{count}", __doc__)
+    vars(module).update({name: getattr(plain, name) for name in plain.__all__})
+    vars(module).update(_functions(count))
+    vars(module).update(
+        __file__=__file__,
+        NAME=f"{plain.NAME}:history={count}",
+        STATE=_longer(STATE, count),
+        PLANES=(PLANES[0] + PLANES_EACH * count, *PLANES[1:]),
+    )
+    return module
+
+
+def _longer(dtype: np.dtype[np.void], count: int) -> np.dtype[np.void]:
+    """The record with `past` in front: behind, Numba would take the one record for the other."""
+    assert dtype.fields is not None
+    fields = [(name, field[0]) for name, field in dtype.fields.items()]
+    return np.dtype([("past", np.uint64, (count, WORDS)), *fields], align=True)
+
+
+@compiled
+def turn_past(past: NDArray[np.uint64], index: Index, before: Index) -> None:
+    """Earlier position `index` becomes what the other player sees of position `before`."""
+    occupied = U(0)
+    for kind in range(KINDS):
+        occupied |= past[before, kind]
+    for kind in range(KINDS):
+        past[index, kind] = turn_squares(past[before, kind])
+    past[index, OWN] = turn_squares(occupied & ~past[before, OWN])
+    past[index, REPEATED] = past[before, REPEATED]
+
+
+@compiled
+def note_present(past: NDArray[np.uint64], state: State) -> None:
+    """Write the present board over the first of the earlier ones."""
+    past[0, 0], past[0, 1], past[0, 2] = state.pawns, state.knights, state.bishops
+    past[0, 3], past[0, 4], past[0, 5] = state.rooks, state.queens, state.kings
+    past[0, OWN] = state.own
+    past[0, REPEATED] = U1 if state.repeats > 0 else U(0)
+
+
+@compiled
+def write_past(past: NDArray[np.uint64], index: Index, out: NDArray[np.float32]) -> None:
+    """The planes of earlier position `index`: own pieces, the other's, whether it stood before."""
+    first, own = PLANES[0] + PLANES_EACH * index, past[index, OWN]
+    for kind in range(KINDS):
+        write_plane(out, first + kind, past[index, kind] & own)
+        write_plane(out, first + KINDS + kind, past[index, kind] & ~own)
+    out[first + 2 * KINDS] = np.float32(past[index, REPEATED])
+
+
+def _functions(count: int) -> dict[str, object]:
+    """What a longer memory changes in the rules."""
+
+    @compiled
+    def start(state: State) -> None:
+        start_here(state)
+        state.past[:] = U(0)
+
+    @compiled
+    def play(state: State, action: Index) -> None:
+        past = state.past
+        for index in range(count - 1, 0, -1):
+            turn_past(past, index, index - 1)
+        note_present(past, state)
+        turn_past(past, 0, 0)
+        play_here(state, action)
+
+    @compiled
+    def planes(state: State, out: NDArray[np.float32]) -> None:
+        write_present(state, out)
+        for index in range(count):
+            write_past(state.past, index, out)
+
+    def read_position(state: State, text: str) -> None:
+        state.past[:] = 0
+        read_here(state, text, play)
+
+    return {"start": start, "play": play, "planes": planes, "read_position": read_position}

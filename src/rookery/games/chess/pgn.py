@@ -1,0 +1,115 @@
+"""Games of chess in PGN, as every program reads them.
+
+Reading is lenient: comments, variations, marks ($3, !?) and clock times are passed over, moves may
+be told apart more than they need be. A move that is not legal is an error, as is stray text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
+import numpy as np
+
+from rookery.base import IllegalPosition
+from rookery.games.chess.fen import START
+from rookery.games.chess.moves import play
+from rookery.games.chess.notation import find_move, read_position, write_san
+from rookery.games.chess.position import STATE
+from rookery.games.game import DRAW, LOSS, ONGOING, WIN, State
+from rookery.games.scoresheet import ScoreSheet
+
+RESULTS = {"1-0": WIN, "0-1": LOSS, "1/2-1/2": DRAW, "*": ONGOING}
+WRITTEN = {result: text for text, result in RESULTS.items()}
+ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?", "White": "?", "Black": "?"}
+COLUMNS = 79
+TOKEN = re.compile(
+    r"""
+    (?P<tag> \[ \s* (?P<name>\w+) \s+ "(?P<value>(?:\\.|[^"\\])*)" \s* \] )
+    | (?P<skip> \{ [^}]* \} | ; [^\n]* | ^% [^\n]* | \$ \d+ | [.!?]+ | e\.p\. )
+    | (?P<number> \d+ \.+ | \d+ (?![^\s.]) )
+    | (?P<open> \( ) | (?P<close> \) )
+    | (?P<result> 1-0 | 0-1 | 1/2-1/2 | \* )
+    | (?P<move> [a-hNBRQKO0] [^\s(){};$\[\]]* )
+    | (?P<stray> \S )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+Raw = tuple[dict[str, str], list[str], str]
+"""Headers, moves and result, as they are written."""
+
+
+def write_games(sheets: Iterable[ScoreSheet]) -> str:
+    """The games in PGN, one below the other."""
+    return "\n".join(map(_write_game, sheets))
+
+
+def _write_game(sheet: ScoreSheet) -> str:
+    headers = {**ROSTER, **sheet.headers, "Result": WRITTEN[sheet.result]}
+    if sheet.start not in ("", START):
+        headers |= {"SetUp": "1", "FEN": sheet.start}
+    tags = [f'[{name} "{_escape(value)}"]\n' for name, value in headers.items()]
+    words = " ".join([*_written_moves(sheet), WRITTEN[sheet.result]])
+    moves = "\n".join(wrap(words, COLUMNS, break_long_words=False, break_on_hyphens=False))
+    return f"{''.join(tags)}\n{moves}\n"
+
+
+def _escape(value: str) -> str:
+    return " ".join(value.split()).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _written_moves(sheet: ScoreSheet) -> Iterator[str]:
+    """Moves in SAN, with their numbers in front of white's and of the first."""
+    state = _position(sheet.start)
+    for count, action in enumerate(sheet.actions):
+        number = int(state.ply) // 2 + 1
+        if not state.black or count == 0:
+            yield f"{number}..." if state.black else f"{number}."
+        yield write_san(state, action)
+        play(state, action)
+
+
+def read_games(text: str) -> list[ScoreSheet]:
+    """The games of a PGN file, or IllegalPosition that names the game and the move."""
+    return [_read_game(number, *raw) for number, raw in enumerate(_split(text), 1)]
+
+
+def _split(text: str) -> Iterator[Raw]:
+    """The games as they are written; one ends with its result, or where the next begins."""
+    headers, moves, depth = dict[str, str](), list[str](), 0
+    for token in TOKEN.finditer(text.removeprefix("\ufeff")):
+        kind = token.lastgroup if token.lastgroup not in ("name", "value") else "tag"
+        depth += (kind == "open") - (kind == "close")
+        is_end = kind == "result" or (kind == "tag" and bool(moves))
+        if depth < 0 or (depth == 0 and kind == "stray"):
+            raise IllegalPosition(f"{token[0]!r} stands where PGN has a move; mend the file")
+        if depth > 0 or kind in ("skip", "number", "close"):
+            continue
+        if is_end:
+            yield headers, moves, token[0] if kind == "result" else headers.get("Result", "*")
+            headers, moves = {}, []
+        if kind == "tag":
+            headers[token["name"]] = re.sub(r"\\(.)", r"\1", token["value"])
+        elif kind == "move":
+            moves.append(token[0])
+    if headers or moves:
+        yield headers, moves, headers.get("Result", "*")
+
+
+def _read_game(number: int, headers: dict[str, str], moves: list[str], result: str) -> ScoreSheet:
+    start = headers.get("FEN", "")
+    state, actions = _position(start), list[int]()
+    for move in moves:
+        action = find_move(state, move)
+        if action is None:
+            place = f"game {number}, move {int(state.ply) // 2 + 1}"
+            raise IllegalPosition(f"{place}: {move!r} is not a legal move there")
+        actions.append(action)
+        play(state, action)
+    others = {name: headers[name] for name in headers if name not in ("FEN", "SetUp", "Result")}
+    return ScoreSheet(tuple(actions), RESULTS.get(result, ONGOING), start, others)
+
+
+def _position(start: str) -> State:
+    state = np.zeros(1, np.dtype((np.record, STATE)))[0]
+    read_position(state, start)
+    return state

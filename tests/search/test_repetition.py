@@ -1,0 +1,93 @@
+"""Positions that come back: the search knows what stood before, in the game and on its path."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chess_boards import CHESS
+from rookery.games import DRAW, Memory, bind_memory
+from rookery.search import Decisions, Search, SearchConfig
+
+LOST = "8/1k6/8/8/8/8/1q4P1/7K b - - 0 1"
+TO_AND_FRO = "b7a7 h1h2 a7b7 h2h1 b7a7 h1h2 a7b7"
+"""After it white may go back to h1, where the first position stands for the third time."""
+WORTH = np.array([1, 3, 3, 5, 9, 0], np.float32)
+
+
+def material(planes: Any) -> tuple[Any, Any]:
+    """Every move alike; who has more is winning."""
+    counts = planes[:, :12].sum(axis=(2, 3)).reshape(-1, 2, 6) @ WORTH
+    lead = np.tanh((counts[:, 0] - counts[:, 1]) / 3)
+    wdl = np.stack([(1 + lead) / 2, np.zeros_like(lead), (1 - lead) / 2], 1)
+    return np.zeros((len(planes), CHESS.num_actions), np.float32), wdl.astype(np.float32)
+
+
+def new_search(fen: str, moves: str, method: str) -> Search:
+    """A search of the position after `moves`, which it remembers."""
+    search = Search(
+        CHESS,
+        material,
+        config=SearchConfig(method=method, considered=32),
+        num_games=1,
+        max_simulations=1600,
+        explore=False,
+        seed=1,
+    )
+    search.roots[0] = CHESS.position(fen)
+    play_all(search.roots[0], search.memory, moves)
+    return search
+
+
+def play_all(state: Any, memory: Memory, moves: str) -> None:
+    play = bind_memory(CHESS.rules).play
+    for move in moves.split():
+        play(memory, state, CHESS.module.read_move(state, move), 0)
+
+
+def best(search: Search, decisions: Decisions) -> str:
+    return str(CHESS.module.write_move(search.roots[0], int(decisions.actions[0])))
+
+
+@pytest.mark.parametrize("method", ["gumbel", "puct"])
+def test_who_is_lost_heads_for_the_third_repetition(method: str) -> None:
+    search = new_search(LOST, TO_AND_FRO, method)
+    found = search.run(200)
+    assert best(search, found) == "h2h1"
+    assert found.values[0, 0] > -0.2
+
+
+@pytest.mark.parametrize("method", ["gumbel", "puct"])
+def test_without_a_past_there_is_nothing_to_head_for(method: str) -> None:
+    search = new_search(LOST, TO_AND_FRO, method)
+    search.memory.counts[:] = 0
+    assert search.run(200).values[0, 0] < -0.8
+
+
+@pytest.mark.parametrize("method", ["gumbel", "puct"])
+def test_who_is_winning_avoids_the_third_repetition(method: str) -> None:
+    fen, moves = "7k/6p1/8/8/8/1Q6/1K6/8 b - - 0 1", "h8h7 b2a2 h7h8 a2b2 h8h7 b2a2 h7h8"
+    search = new_search(fen, moves, method)
+    found = search.run(200)
+    assert best(search, found) != "a2b2"
+    assert found.values[0, 0] > 0.8
+
+
+def test_a_position_that_stood_twice_is_a_draw_in_the_tree() -> None:
+    search = new_search(LOST, TO_AND_FRO, "gumbel")
+    search.run(200)
+    edges = search.tree.edges[0, : search.tree.nodes[0, 0].num_edges]
+    back = CHESS.module.read_move(search.roots[0], "h2h1")
+    proofs = {int(edge.action): int(edge.proof) for edge in edges}
+    assert proofs[back] == DRAW
+    assert list(proofs.values()).count(DRAW) == 1
+
+
+def test_a_perpetual_check_is_found_within_the_tree() -> None:
+    search = new_search("5r1k/5p1p/8/4p1Q1/8/8/qr4PP/7K w - - 0 1", "", "gumbel")
+    found = search.run(1600)
+    assert best(search, found) == "g5f6"
+    assert found.values[0, 0] > -0.2
+    states, nodes = search.tree.states[0], search.tree.nodes[0]
+    drawn = [n for n in range(search.tree.searches[0].nodes_used) if states[n].repeats >= 2]
+    assert drawn and all(nodes[n].proof == DRAW for n in drawn)

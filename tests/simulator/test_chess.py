@@ -1,0 +1,67 @@
+"""The kernels where positions repeat: chess, searched and played as on the CPU."""
+
+import numpy as np
+import pytest
+import torch
+
+from devices import Linear
+from rookery.games import Memory, bind_memory, game, new_memory
+from rookery.search import SearchConfig, new_search
+from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+
+CHESS = game("chess")
+LINEAR = Linear(CHESS.planes_shape, CHESS.num_actions)
+LOST = "8/1k6/8/8/8/8/1q4P1/7K b - - 0 1"
+TO_AND_FRO = "b7a7 h1h2 a7b7 h2h1 b7a7 h1h2 a7b7"
+
+
+def remember(fen: str, moves: str) -> tuple[np.record, Memory]:
+    """The position after `moves`, and what stood before it."""
+    state, memory = CHESS.position(fen), new_memory(CHESS, 1)
+    for move in moves.split():
+        action = CHESS.module.read_move(state, move)
+        bind_memory(CHESS.rules).play(memory, state, action, 0)
+    return state, memory
+
+
+@pytest.mark.parametrize("method", ["gumbel", "puct"])
+def test_both_searches_agree_about_repetitions(method: str) -> None:
+    state, memory = remember(LOST, TO_AND_FRO)
+    options = {
+        "config": SearchConfig(method=method),
+        "num_games": 1,
+        "max_simulations": 24,
+        "explore": False,
+        "seed": 5,
+    }
+    on_cpu = new_search(CHESS, LINEAR, **options)
+    on_gpu = new_search(CHESS, LINEAR.on(torch.device("cpu")), **options)
+    answers = []
+    for search in (on_cpu, on_gpu):
+        search.roots[0] = state
+        search.memory.keys[:], search.memory.counts[:] = memory
+        answers.append(search.run(24))
+    for field in ("actions", "visits", "policy", "values"):
+        np.testing.assert_array_equal(getattr(answers[1], field), getattr(answers[0], field))
+    assert on_gpu.evaluations == on_cpu.evaluations
+    assert answers[0].values[0, 1] > 0.0
+
+
+def test_games_under_way_keep_their_memory() -> None:
+    config = SelfPlayConfig(games=2, simulations="2", opening_share=1.0, opening_plies=6)
+    evaluator = LINEAR.on(torch.device("cpu"))
+
+    def new_selfplay(seed: int) -> DeviceSelfPlay:
+        options = {"config": config, "search": SearchConfig(), "moves": 2, "seed": seed}
+        return DeviceSelfPlay(CHESS, evaluator, **options)
+
+    selfplay = new_selfplay(3)
+    selfplay.play(4, progress=0.0)
+    state = selfplay.state()
+    count = int(state["memory.counts"].max())
+    rows = int((state["history.firsts"] + state["history.lengths"]).max())
+    assert count > rows, "openings are remembered, too"
+    assert state["memory.keys"].shape == (2, CHESS.memory) and state["memory.keys"][:, 0].all()
+    other = new_selfplay(4)
+    other.restore(state)
+    np.testing.assert_array_equal(other.state()["memory.keys"], state["memory.keys"])
