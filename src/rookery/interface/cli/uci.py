@@ -1,11 +1,15 @@
 """`rookery uci`: an engine for chess programs."""
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rookery.interface.cli.settings import NET, Devices
+
+if TYPE_CHECKING:
+    from rookery.interface.uci.inbox import Inbox
 
 
 def uci(
@@ -16,9 +20,22 @@ def uci(
     devices: Devices = "cpu",
 ) -> None:
     """Play and analyse in a chess program, by the Universal Chess Interface."""
+    from rookery.interface.uci.inbox import Inbox
+    from rookery.interface.uci.options import introduction
+
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")
+    inbox = Inbox(sys.stdin, lambda: _say("\n".join(introduction(Path(run).name))))
+    try:
+        _serve(run, iteration, devices, inbox)
+    except KeyboardInterrupt:
+        return
+
+
+def _serve(run: str, iteration: int | None, devices: str, inbox: "Inbox") -> None:
     from rookery.base import ConfigError
     from rookery.interface.cli.settings import find_net
-    from rookery.interface.uci import Engine, Inbox
+    from rookery.interface.uci.engine import Engine
     from rookery.runtime import find_device
 
     net = find_net(run, iteration=iteration)
@@ -26,14 +43,8 @@ def uci(
         raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
     find_device(devices)
     contestant = net.contestant(inference="float32", devices=devices)
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(errors="replace")
-    engine = Engine(net, contestant, inbox=Inbox(sys.stdin), say=_say)
-    try:
-        engine.run()
-    except KeyboardInterrupt:
-        return
+    Engine(net, contestant, inbox=inbox, say=_say).run()
 
 
-def _say(line: str) -> None:
-    print(line, flush=True)
+def _say(text: str) -> None:
+    print(text, flush=True)

@@ -1,6 +1,4 @@
-"""Rookery as an engine in chess programs, by the Universal Chess Interface."""
+"""Rookery as an engine in chess programs, by the Universal Chess Interface.
 
-from rookery.interface.uci.engine import Engine
-from rookery.interface.uci.inbox import Inbox
-
-__all__ = ["Engine", "Inbox"]
+Chess programs want an answer to `uci` at once, so `inbox` and `options` import nothing heavy.
+"""

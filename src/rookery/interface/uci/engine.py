@@ -6,13 +6,12 @@ from typing import Any
 
 import torch
 
-from rookery import __version__
 from rookery.base import ConfigError, IllegalPosition, RookeryError
 from rookery.games import LOSS, Action, Course
 from rookery.interface.players import NetText
 from rookery.interface.uci.inbox import QUIT, Inbox
 from rookery.interface.uci.limits import Limits, read_limits
-from rookery.interface.uci.options import Options, options
+from rookery.interface.uci.options import Options
 from rookery.interface.uci.thinking import Thinking
 from rookery.run import Contestant
 from rookery.search import SingleSearch, nodes_for
@@ -31,12 +30,12 @@ class Engine:
         self._net, self._contestant = net, contestant
         self._game = net.game
         self._inbox, self._say = inbox, say
-        self._options = Options(options(torch.get_num_threads()))
+        self._options = Options()
+        self._threads = torch.get_num_threads()
         self._search: SingleSearch | None = None
         self._placed: tuple[bytes, list[Action]] | None = None
         self._course, self._moves = Course(self._game), list[str]()
         self._commands: dict[str, Callable[[list[str]], None]] = {
-            "uci": self._introduce,
             "isready": self._get_ready,
             "ucinewgame": self._forget,
             "position": self._set_position,
@@ -64,13 +63,6 @@ class Engine:
 
     def _tell(self, text: str) -> None:
         self._say(f"info string {' '.join(text.split())}")
-
-    def _introduce(self, words: list[str]) -> None:
-        self._say(f"id name Rookery {__version__} ({self._net.name})")
-        self._say("id author the Rookery developers")
-        for line in self._options.announce():
-            self._say(line)
-        self._say("uciok")
 
     def _get_ready(self, words: list[str]) -> None:
         self._ready()
@@ -161,7 +153,7 @@ class Engine:
     def _ready(self) -> SingleSearch:
         """The search, made and warmed up where that is still to be done."""
         if self._search is None:
-            torch.set_num_threads(self._options.number("Threads"))
+            torch.set_num_threads(self._options.number("Threads") or self._threads)
             search = SingleSearch(
                 self._game,
                 self._contestant.evaluator(),
@@ -175,7 +167,7 @@ class Engine:
 
 
 def _warm_up(search: SingleSearch) -> None:
-    """Have everything compiled before a clock runs."""
+    """Have every kernel ready before a clock runs."""
     course: Any = Course(search.game)
     search.place(course.state, course.memory)
     search.grow(WARM_SIMULATIONS)

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 QUIT = "quit"
 
@@ -10,15 +10,20 @@ QUIT = "quit"
 class Inbox:
     """Lines in the order they came; after the last one there is only `quit`."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
+    def __init__(self, lines: Iterable[str], introduce: Callable[[], None]) -> None:
+        """`uci` is answered on the spot, by `introduce`: loading a net may take longer."""
+        self._introduce = introduce
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._put_back: list[str] = []
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
 
     def _read(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self._lines.put(line.strip())
-            if line.strip() == QUIT:  # a thread that still reads would hold up the exit
+        for line in map(str.strip, lines):
+            if line == "uci":
+                self._introduce()
+                continue
+            self._lines.put(line)
+            if line == QUIT:  # a thread that still reads would hold up the exit
                 return
         self._lines.put(QUIT)
 

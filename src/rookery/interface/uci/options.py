@@ -1,8 +1,8 @@
 """`setoption`: what a chess program may set, and how it is announced."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from rookery.base import ConfigError, UnknownName
+from rookery import __version__
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Spin:
 
     def read(self, text: str) -> int:
         """The number, or ConfigError."""
+        from rookery.base import ConfigError
+
         number = text.removeprefix("-")
         if not (number.isdecimal() and len(number) < 12 and self.least <= int(text) <= self.most):
             raise ConfigError(f"expected a number from {self.least} to {self.most}, got {text!r}")
@@ -35,50 +37,56 @@ class Check:
 
     def read(self, text: str) -> bool:
         """True or false, or ConfigError."""
+        from rookery.base import ConfigError
+
         if text.lower() not in ("true", "false"):
             raise ConfigError(f"expected true or false, got {text!r}")
         return text.lower() == "true"
 
 
-def options(threads: int) -> dict[str, Spin | Check]:
-    """All options; `threads` is how many the net has by itself."""
-    return {
-        "Hash": Spin(512, 16, 1 << 16),
-        "Threads": Spin(threads, 1, 1024),
-        "Batch": Spin(0, 0, 1024),
-        "MultiPV": Spin(1, 1, 500),
-        "Move Overhead": Spin(100, 0, 10_000),
-        "Ponder": Check(False),
-        "UCI_ShowWDL": Check(False),
-        "UCI_AnalyseMode": Check(False),
-    }
+KNOWN: dict[str, Spin | Check] = {
+    "Hash": Spin(512, 16, 1 << 16),  # megabytes
+    "Threads": Spin(0, 0, 1024),  # 0 as many as torch finds good
+    "Batch": Spin(0, 0, 1024),  # 0 as many as a measurement finds good
+    "MultiPV": Spin(1, 1, 500),
+    "Move Overhead": Spin(100, 0, 10_000),  # milliseconds
+    "Ponder": Check(False),
+    "UCI_ShowWDL": Check(False),
+    "UCI_AnalyseMode": Check(False),
+}
 
 
-@dataclass
+def introduction(name: str) -> list[str]:
+    """The lines that answer `uci`."""
+    return [
+        f"id name Rookery {__version__} ({name})",
+        "id author the Rookery developers",
+        *(f"option name {name} {option}" for name, option in KNOWN.items()),
+        "uciok",
+    ]
+
+
 class Options:
     """The values in force."""
 
-    known: dict[str, Spin | Check]
-    values: dict[str, int | bool] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.values = {name: option.default for name, option in self.known.items()}
-
-    def announce(self) -> list[str]:
-        """The lines that answer `uci`."""
-        return [f"option name {name} {option}" for name, option in self.known.items()]
+    def __init__(self) -> None:
+        self.values: dict[str, int | bool] = {
+            name: option.default for name, option in KNOWN.items()
+        }
 
     def set(self, words: list[str]) -> str:
         """Obey the words after `setoption`: the name of the option, or ConfigError."""
+        from rookery.base import ConfigError, UnknownName
+
         text = " ".join(words)
         if not text.startswith("name "):
             raise ConfigError(f"setoption name NAME value VALUE is expected, got {text!r}")
         wanted, _, value = text.removeprefix("name ").partition(" value ")
-        names = {name.lower(): name for name in self.known}
+        names = {name.lower(): name for name in KNOWN}
         if wanted.strip().lower() not in names:
-            raise UnknownName("option", wanted.strip(), self.known)
+            raise UnknownName("option", wanted.strip(), KNOWN)
         name = names[wanted.strip().lower()]
-        self.values[name] = self.known[name].read(value.strip())
+        self.values[name] = KNOWN[name].read(value.strip())
         return name
 
     def number(self, name: str) -> int:
