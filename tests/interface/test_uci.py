@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from random_runs import random_run
 from rookery.base import ConfigError
 from rookery.games import DRAW, LOSS, ONGOING, WIN
 from rookery.interface.uci.limits import Limits, read_limits
@@ -24,12 +23,6 @@ PATIENCE = 300.0
 """Seconds: the first start on a machine compiles."""
 MATE_IN_1 = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
 MATE_IN_2 = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"
-
-
-@pytest.fixture(scope="session")
-def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of chess with a small net of random weights."""
-    return random_run(tmp_path_factory.mktemp("runs") / "chess", "chess")
 
 
 @pytest.fixture(scope="module")

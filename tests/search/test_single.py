@@ -269,19 +269,19 @@ def test_an_arena_has_the_size_that_is_asked_for() -> None:
     assert 1.8 < large / small < 2.2 and small > 10_000
 
 
-@pytest.mark.parametrize("position", ["4455", "44444"])
-def test_the_shipped_net_finds_what_the_plain_search_finds(position: str) -> None:
-    evaluator = Evaluator(load_shipped(CONNECT4).build(), CONNECT4.planes_shape, method="float32")
-    search, course = new_single(CONNECT4, position, evaluator=evaluator)
-    search.grow(200)
+def test_the_shipped_net_finds_what_the_plain_search_finds() -> None:
+    net = load_shipped(CONNECT4).build()
+    evaluator = Evaluator(net, CONNECT4.planes_shape, method="float32")
+    search, course = new_single(CONNECT4, "4455", evaluator=evaluator)
+    search.grow(64)
     plain = Search(
         CONNECT4,
         evaluator,
         config=SearchConfig(),
         num_games=1,
-        max_simulations=200,
+        max_simulations=64,
         explore=False,
         seed=1,
     )
     plain.roots[0] = course.state
-    assert search.lines()[0].actions[0] == plain.run(200).actions[0]
+    assert search.lines()[0].actions[0] == plain.run(64).actions[0]

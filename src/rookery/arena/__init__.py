@@ -1,6 +1,7 @@
 """Strength measured: players, matches between them, Elo, and rulers that know the truth."""
 
 from rookery.arena.elo import EloDifference, Rating, compare, elo_of_score, rate
+from rookery.arena.lockstep import Past
 from rookery.arena.match import (
     MatchGame,
     MatchPlan,
@@ -41,6 +42,7 @@ __all__ = [
     "MatchPlan",
     "MatchReport",
     "MinimaxPlayer",
+    "Past",
     "Player",
     "Position",
     "RandomPlayer",

@@ -37,6 +37,15 @@ class Course:
         self._begin()
         self.play_all(kept)
 
+    @classmethod
+    def read(cls, game: Game, text: str) -> "Course":
+        """The game that `text` tells: a position, and in some games ` moves ` that followed."""
+        first, _, moves = text.strip().partition(" moves ") if game.memory > 1 else (text, "", "")
+        course = cls(game, game.position(first))
+        for move in moves.split():
+            course.play(game.module.read_move(course.state, move))
+        return course
+
     def play_all(self, actions: Iterable[Action]) -> None:
         """Make several moves."""
         for action in actions:
