@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rookery as rookery_package
+from random_runs import random_run
 from rookery.interface.cli.app import run
 
 TINY = [
@@ -53,6 +54,12 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory, tiny: list[str]) -> P
     path = tmp_path_factory.mktemp("runs") / "tiny"
     assert run(["train", "tictactoe", "--run", str(path), *tiny]) == 0
     return path
+
+
+@pytest.fixture(scope="session")
+def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of chess with a small net of random weights; only to be read."""
+    return random_run(tmp_path_factory.mktemp("runs") / "chess", "chess")
 
 
 @pytest.fixture

@@ -65,6 +65,12 @@ def test_a_run_may_lend_its_game_only(rookery, finished_run: Path) -> None:
     assert "tictactoe against random" in answer.out
 
 
+def test_chess_is_played_by_names_of_moves(rookery, chess_run: Path) -> None:
+    answer = rookery("play", chess_run, "--simulations", 2, typed="e5\ne4\nundo\ng1f3\nquit\n")
+    assert answer.code == 0 and "'e5' is not a legal move here" in answer.out
+    assert "4 . . . . P . . ." in answer.out and "3 . . . . . N . ." in answer.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
@@ -104,3 +110,11 @@ def test_analyse_goes_on_after_bad_lines_and_exits_with_2(rookery, finished_run:
     assert "taken" in taken["error"] and "got 'x'" in strange["error"]
     assert "over" in over["error"] and over["position"] == "14253"
     assert "error" not in good and good["move"]
+
+
+def test_analyse_takes_a_fen_and_writes_moves_as_people_do(rookery, chess_run: Path) -> None:
+    mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
+    answer = rookery("analyse", chess_run, mate, "startpos moves e2e5", "--simulations", 64)
+    found, illegal = analysed(answer.out)
+    assert answer.code == 2 and "'e2e5' is not a legal move" in illegal["error"]
+    assert found["move"] == "Rd8#" and found["value"] == 1 and "Kf1" in found["policy"]

@@ -2,6 +2,7 @@
 
 from rookery.arena.boards import sample_boards
 from rookery.arena.elo import EloDifference, Rating, compare, elo_of_score, rate
+from rookery.arena.lockstep import Past
 from rookery.arena.match import (
     MatchGame,
     MatchPlan,
@@ -42,6 +43,7 @@ __all__ = [
     "MatchPlan",
     "MatchReport",
     "MinimaxPlayer",
+    "Past",
     "Player",
     "Position",
     "RandomPlayer",

@@ -1,6 +1,7 @@
 """The games: rules in plain Python, compiled; the contract they keep; the record of one game."""
 
 from rookery.games.contract import Finding, check_game
+from rookery.games.course import Course
 from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State, States, from_module
 from rookery.games.memory import Memory, bind_memory, count_times, new_memory
 from rookery.games.record import GameRecord
@@ -13,6 +14,7 @@ __all__ = [
     "ONGOING",
     "WIN",
     "Action",
+    "Course",
     "Finding",
     "Game",
     "GameRecord",

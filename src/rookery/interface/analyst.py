@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rookery.base import IllegalPosition
-from rookery.games import ONGOING
+from rookery.games import ONGOING, Course
 from rookery.interface.players import NetText
+from rookery.interface.wording import written
 from rookery.search import new_search
 
 DIGITS = 4
@@ -53,14 +54,15 @@ class Analyst:
 
     def analyse(self, text: str) -> Analysis:
         """The answer to the position that `text` describes, or IllegalPosition."""
-        state = self._game.position(text)
+        course = Course.read(self._game, text)
+        state, memory = course.state, self._search.memory
         if self._game.rules.outcome(state) != ONGOING:
             raise IllegalPosition("the game is over in this position; there is no move to find")
         self._search.roots[0] = state
+        memory.keys[0], memory.counts[0] = course.memory.keys[0], course.memory.counts[0]
         found = self._search.run(self._simulations)
         moves = {
-            action: self._game.module.write_move(state, action)
-            for action in self._game.legal_actions(state)
+            action: written(self._game, state, action) for action in self._game.legal_actions(state)
         }
         return Analysis(
             move=moves[int(found.actions[0])],

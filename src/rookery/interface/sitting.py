@@ -4,9 +4,10 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from rookery.arena import Player
+from rookery.arena import Past, Player
 from rookery.base import IllegalPosition
-from rookery.games import DRAW, ONGOING, WIN, Action, Game, State
+from rookery.games import DRAW, ONGOING, WIN, Action, Course, Game, State
+from rookery.interface.wording import written
 
 HELP = "Type a move, or undo, hint, quit."
 
@@ -17,7 +18,7 @@ class Sitting:
     def __init__(self, game: Game, player: Player, *, console: Console, person_first: bool) -> None:
         self._game, self._player, self._console = game, player, console
         self._person_first = person_first
-        self._actions: list[Action] = []
+        self._course = Course(game)
 
     def play(self) -> None:
         """Play until the game is over or the person leaves."""
@@ -32,10 +33,10 @@ class Sitting:
         self._say(self._result())
 
     def _state(self) -> State:
-        return self._game.replay(self._actions)
+        return self._course.state
 
     def _is_persons_turn(self) -> bool:
-        return (len(self._actions) % 2 == 0) == self._person_first
+        return (len(self._course.actions) % 2 == 0) == self._person_first
 
     def _ask(self) -> bool:
         """Take one line from the person; False if there will be no more."""
@@ -60,31 +61,30 @@ class Sitting:
         except IllegalPosition as error:
             self._say(f"{error}. {HELP}")
             return
-        self._actions.append(int(action))
+        self._course.play(action)
         self._show()
 
     def _undo(self) -> None:
         """Back to before the person's last move."""
-        kept = len(self._actions) - 2
-        if kept < 0:
+        if len(self._course.actions) < 2:
             self._say("There is nothing to take back.")
             return
-        del self._actions[kept:]
+        self._course.take_back(2)
         self._show()
 
     def _answer(self) -> None:
         action = self._choice()
         self._say(f"{self._player.name} plays {self._written(action)}")
-        self._actions.append(action)
+        self._course.play(action)
         self._show()
 
     def _choice(self) -> Action:
-        states = self._game.blank_states(1)
-        states[0] = self._state()
-        return int(np.asarray(self._player.choose(states))[0])
+        course = self._course
+        past = Past(course.memory, [list(course.actions)])
+        return int(np.asarray(self._player.choose(course.states.copy(), past))[0])
 
     def _written(self, action: Action) -> str:
-        return str(self._game.module.write_move(self._state(), action))
+        return written(self._game, self._state(), action)
 
     def _result(self) -> str:
         outcome = int(self._game.rules.outcome(self._state()))

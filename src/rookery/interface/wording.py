@@ -4,10 +4,14 @@ import shutil
 import sys
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from rookery.games import Action, Game, State
 
 
 def screen() -> Console:
@@ -53,6 +57,12 @@ def tenths(share: float) -> str:
 def percent(share: float) -> str:
     """7.25 as 7.2 %."""
     return f"{tenths(share)} %"
+
+
+def written(game: "Game", state: "State", action: "Action") -> str:
+    """A move as people write it: in chess `Nf3`, elsewhere as it is typed."""
+    write = getattr(game.module, "write_san", game.module.write_move)
+    return str(write(state, action))
 
 
 def elo(difference: float) -> str:

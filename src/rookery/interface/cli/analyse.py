@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 def analyse(
     run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
+    positions: Annotated[
+        list[str] | None, typer.Argument(help="Positions; without any, a line of input each.")
+    ] = None,
     simulations: Annotated[int, typer.Option(min=1, help="Simulations a position.")] = 100,
     iteration: Annotated[
         int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
     ] = None,
     devices: Devices = "cpu",
 ) -> None:
-    """Read one position a line and answer each with a line of JSON.
+    """Answer positions, given or read one a line, with a line of JSON each.
 
-    A position is the moves so far (Connect Four: columns 1 to 7); an empty line is the start.
+    A position is the moves so far (Connect Four: columns 1 to 7), or in chess a FEN, which
+    `moves e2e4 ...` may follow; an empty line is the start.
     """
     from rookery.interface.analyst import Analyst
     from rookery.interface.cli.settings import find_net
@@ -33,7 +37,7 @@ def analyse(
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
     bad_lines = 0
-    for line in sys.stdin:
+    for line in positions or sys.stdin:
         answer = _answer(analyst, line.strip())
         bad_lines += "error" in answer
         print(json.dumps(answer), flush=True)

@@ -18,6 +18,7 @@ from rookery.interface.cli.recipes import recipes
 from rookery.interface.cli.resume import resume
 from rookery.interface.cli.train import train
 from rookery.interface.cli.tune import tune
+from rookery.interface.cli.uci import uci
 from rookery.interface.cli.watch import watch
 
 CUT_SHORT = 1
@@ -31,6 +32,7 @@ app.command("play")(play)
 app.command("eval")(evaluate)
 app.command("match")(match)
 app.command("analyse")(analyse)
+app.command("uci")(uci)
 app.add_typer(games)
 app.command("recipes")(recipes)
 

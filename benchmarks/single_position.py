@@ -1,0 +1,87 @@
+"""One position of chess: nodes a second by leaves a wave, beside the bare net at that batch.
+
+    python benchmarks/single_position.py [--devices cuda:0] [--nets 32x4,128x6] [--leaves 1,4,16]
+
+Nets have random weights, which is enough for speed. `waves` is how full they were: a wave ends
+early where a descent meets a leaf that already waits.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from rookery.games import Course, Game, game
+from rookery.nets import CudaEvaluator, Evaluator, NetConfig, build_net
+from rookery.runtime import find_device, use_device
+from rookery.search import SearchConfig, SingleSearch, busy_leaves
+
+POSITION = "r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9"
+MOST_NODES = 500_000
+
+
+def random_evaluator(rules: Game, shape: str, devices: str) -> Any:
+    """A net of WIDTHxDEPTH, ready to be asked."""
+    width, depth = map(int, shape.split("x"))
+    config = NetConfig(width=width, depth=depth, value_width=64)
+    cells = rules.policy_cells
+    net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells, seed=1)
+    for parameter in net.parameters():  # heads begin at zero: opinions make trees uneven
+        if not parameter.any():
+            torch.nn.init.normal_(parameter, std=0.05)
+    device = find_device(devices)
+    if device.type == "cuda":
+        use_device(device)
+        return CudaEvaluator(net, rules.planes_shape, device=device)
+    return Evaluator(net, rules.planes_shape, method="float32")
+
+
+def rate(call: Callable[[], int], seconds: float) -> float:
+    """What `call` returns, summed, a second."""
+    call()
+    start, total = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        total += call()
+    return total / (time.perf_counter() - start)
+
+
+def measure(rules: Game, evaluator: Any, leaves: int, seconds: float) -> str:
+    """One wave size: the search, and the bare net beside it."""
+    planes = np.random.default_rng(1).random((leaves, *rules.planes_shape), np.float32)
+    config = SearchConfig()
+    search = SingleSearch(rules, evaluator, config=config, max_nodes=MOST_NODES, leaves=leaves)
+    course = Course(rules, rules.position(POSITION))
+    search.place(course.state, course.memory)
+    waves = 0
+
+    def count_wave() -> bool:
+        nonlocal waves
+        waves += 1
+        return False
+
+    bare = rate(lambda: len(evaluator(planes)[0]), seconds)
+    nodes = rate(lambda: search.grow(4 * leaves, count_wave), seconds)
+    mean = search.growth.simulations / waves
+    return f"{leaves:4} leaves: {nodes:8.0f} nodes/s, bare net {bare:8.0f}/s, waves {mean:5.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--devices", default="cpu")
+    parser.add_argument("--nets", default="32x4,128x6")
+    parser.add_argument("--leaves", default="1,2,4,8,16,32,64")
+    parser.add_argument("--seconds", type=float, default=3.0)
+    options = parser.parse_args()
+    rules = game("chess")
+    for shape in options.nets.split(","):
+        evaluator = random_evaluator(rules, shape, options.devices)
+        print(f"net {shape} on {options.devices}: auto is {busy_leaves(rules, evaluator)} leaves")
+        for leaves in map(int, options.leaves.split(",")):
+            print(measure(rules, evaluator, leaves, options.seconds), flush=True)
+
+
+if __name__ == "__main__":
+    main()

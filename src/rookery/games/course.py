@@ -1,0 +1,52 @@
+"""One game under way: the moves made, the position they led to, and what stood before it."""
+
+from collections.abc import Iterable
+
+from rookery.games.game import Action, Game, State
+from rookery.games.memory import bind_memory, new_memory
+
+
+class Course:
+    """A game from its first position on, with repetition noticed where the rules ask for it."""
+
+    def __init__(self, game: Game, first: State | None = None) -> None:
+        self.game = game
+        self.first: State = game.new_states(1)[0] if first is None else first.copy()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.states = self.game.blank_states(1)
+        """[1] the present position."""
+        self.states[0] = self.first
+        self.memory = new_memory(self.game, 1)
+        self.actions: list[Action] = []
+
+    @property
+    def state(self) -> State:
+        """The present position."""
+        return self.states[0]
+
+    def play(self, action: Action) -> None:
+        """Make a move, which must be legal, and remember it."""
+        bind_memory(self.game.rules).play(self.memory, self.states[0], int(action), 0)
+        self.actions.append(int(action))
+
+    def take_back(self, count: int) -> None:
+        """Undo the last `count` moves."""
+        kept = self.actions[: len(self.actions) - count]
+        self._begin()
+        self.play_all(kept)
+
+    @classmethod
+    def read(cls, game: Game, text: str) -> "Course":
+        """The game that `text` tells: a position, and in some games ` moves ` that followed."""
+        first, _, moves = text.strip().partition(" moves ") if game.memory > 1 else (text, "", "")
+        course = cls(game, game.position(first))
+        for move in moves.split():
+            course.play(game.module.read_move(course.state, move))
+        return course
+
+    def play_all(self, actions: Iterable[Action]) -> None:
+        """Make several moves."""
+        for action in actions:
+            self.play(action)

@@ -1,0 +1,50 @@
+"""`rookery uci`: an engine for chess programs."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rookery.interface.cli.settings import NET, Devices
+
+if TYPE_CHECKING:
+    from rookery.interface.uci.inbox import Inbox
+
+
+def uci(
+    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
+    iteration: Annotated[
+        int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
+    ] = None,
+    devices: Devices = "cpu",
+) -> None:
+    """Play and analyse in a chess program, by the Universal Chess Interface."""
+    from rookery.interface.uci.inbox import Inbox
+    from rookery.interface.uci.options import introduction
+
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")
+    inbox = Inbox(sys.stdin, lambda: _say("\n".join(introduction(Path(run).name))))
+    try:
+        _serve(run, iteration, devices, inbox)
+    except KeyboardInterrupt:
+        return
+
+
+def _serve(run: str, iteration: int | None, devices: str, inbox: "Inbox") -> None:
+    from rookery.base import ConfigError
+    from rookery.interface.cli.settings import find_net
+    from rookery.interface.uci.engine import Engine
+    from rookery.runtime import find_device
+
+    net = find_net(run, iteration=iteration)
+    if not hasattr(net.game.module, "write_position"):
+        raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
+    find_device(devices)
+    contestant = net.contestant(inference="float32", devices=devices)
+    Engine(net, contestant, inbox=inbox, say=_say).run()
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

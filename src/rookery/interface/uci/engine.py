@@ -1,0 +1,176 @@
+"""The other side of a chess program: it is told positions and limits, and says moves."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from rookery.base import ConfigError, IllegalPosition, RookeryError
+from rookery.games import LOSS, Action, Course
+from rookery.interface.players import NetText
+from rookery.interface.uci.inbox import QUIT, Inbox
+from rookery.interface.uci.limits import Limits, read_limits
+from rookery.interface.uci.options import Options
+from rookery.interface.uci.thinking import Thinking
+from rookery.run import Contestant
+from rookery.search import SingleSearch, nodes_for
+
+SEARCH_OPTIONS = ("Hash", "Batch", "Threads")
+"""Those that a new search is made for."""
+WARM_SIMULATIONS = 100
+
+
+class Engine:
+    """Obeys UCI, one command after the other."""
+
+    def __init__(
+        self, net: NetText, contestant: Contestant, *, inbox: Inbox, say: Callable[[str], None]
+    ) -> None:
+        self._net, self._contestant = net, contestant
+        self._game = net.game
+        self._inbox, self._say = inbox, say
+        self._options = Options()
+        self._threads = torch.get_num_threads()
+        self._search: SingleSearch | None = None
+        self._placed: tuple[bytes, list[Action]] | None = None
+        self._course, self._moves = Course(self._game), list[str]()
+        self._commands: dict[str, Callable[[list[str]], None]] = {
+            "isready": self._get_ready,
+            "ucinewgame": self._forget,
+            "position": self._set_position,
+            "go": self._go,
+            "setoption": self._set_option,
+        }
+
+    def run(self) -> None:
+        """Obey until `quit`, or until nobody writes any more."""
+        while (line := self._inbox.take()) != QUIT:
+            self._obey(line.split())
+
+    def _obey(self, words: list[str]) -> None:
+        ignored = ("stop", "ponderhit", "debug", "register")  # mean nothing where nobody searches
+        if not words or words[0] in ignored:
+            return
+        command = self._commands.get(words[0])
+        if command is None:
+            self._tell(f"unknown command {' '.join(words)}")
+            return
+        try:
+            command(words[1:])
+        except (RookeryError, MemoryError) as error:
+            self._tell(str(error) or "out of memory; set a smaller Hash")
+
+    def _tell(self, text: str) -> None:
+        self._say(f"info string {' '.join(text.split())}")
+
+    def _get_ready(self, words: list[str]) -> None:
+        self._ready()
+        self._say("readyok")
+
+    def _forget(self, words: list[str]) -> None:
+        self._placed = None
+        self._course, self._moves = Course(self._game), []
+
+    def _set_option(self, words: list[str]) -> None:
+        name = self._options.set(words)
+        if name in SEARCH_OPTIONS:
+            self._search = self._placed = None
+
+    def _set_position(self, words: list[str]) -> None:
+        """Take a position over, all of it or nothing; a game that goes on is only played on."""
+        text, _, moves = " ".join(words).partition("moves")
+        kind, _, rest = text.strip().partition(" ")
+        if kind not in ("startpos", "fen") or (kind == "fen") != bool(rest):
+            raise ConfigError(f"position startpos or position fen FEN expected, got {text!r}")
+        first = self._game.position(rest if kind == "fen" else "")
+        written = moves.split()
+        course, known = self._course, len(self._moves)
+        if first.tobytes() != course.first.tobytes() or written[:known] != self._moves:
+            course, known = Course(self._game, first), 0
+        for count, move in enumerate(written[known:]):
+            try:
+                course.play(self._read_move(course, move))
+            except IllegalPosition:
+                course.take_back(count)
+                raise
+        self._course, self._moves = course, written
+
+    def _read_move(self, course: Course, text: str) -> Action:
+        """By comparing: unlike `read_move`, this goes on where a draw was not claimed."""
+        for action in self._game.legal_actions(course.state):
+            if self._game.module.write_move(course.state, action) == text:
+                return action
+        position = self._game.module.write_position(course.state)
+        raise IllegalPosition(f"{text} is not a legal move in {position}")
+
+    def _go(self, words: list[str]) -> None:
+        start = time.perf_counter()
+        limits, strange = read_limits(words)
+        if strange:
+            self._tell(f"go: not understood: {' '.join(strange)}")
+        search = self._ready()
+        if not self._game.legal_actions(self._course.state):
+            self._say_over()
+            return
+        self._place(search, limits)
+        Thinking(
+            search,
+            self._course,
+            limits,
+            options=self._options,
+            inbox=self._inbox,
+            say=self._say,
+            start=start,
+        ).run()
+
+    def _say_over(self) -> None:
+        is_lost = self._game.rules.outcome(self._course.state) == LOSS
+        self._say(f"info depth 0 score {'mate' if is_lost else 'cp'} 0")
+        self._say("bestmove (none)")
+
+    def _place(self, search: SingleSearch, limits: Limits) -> None:
+        """Hand the position to the search, which keeps what it knows of the same game."""
+        course, only = self._course, self._named(limits.moves)
+        first, moves = course.first.tobytes(), None
+        if self._placed and self._placed[0] == first:
+            known = self._placed[1]
+            if course.actions[: len(known)] == known:
+                moves = course.actions[len(known) :]
+        search.place(course.state, course.memory, moves=moves, only=only)
+        self._placed = (first, list(course.actions))
+
+    def _named(self, moves: tuple[str, ...]) -> list[Action]:
+        """The actions of `searchmoves`; those that are not legal are told and left out."""
+        found = []
+        for move in moves:
+            try:
+                found.append(self._read_move(self._course, move))
+            except IllegalPosition as error:
+                self._tell(f"searchmoves: {error}")
+        return found
+
+    def _ready(self) -> SingleSearch:
+        """The search, made and warmed up where that is still to be done."""
+        if self._search is None:
+            torch.set_num_threads(self._options.number("Threads") or self._threads)
+            search = SingleSearch(
+                self._game,
+                self._contestant.evaluator(),
+                config=self._net.search,
+                max_nodes=nodes_for(self._game, self._options.number("Hash")),
+                leaves=self._options.number("Batch"),
+            )
+            _warm_up(search)
+            self._search = search
+        return self._search
+
+
+def _warm_up(search: SingleSearch) -> None:
+    """Have every kernel ready before a clock runs."""
+    course: Any = Course(search.game)
+    search.place(course.state, course.memory)
+    search.grow(WARM_SIMULATIONS)
+    action = search.lines()[0].actions[0]
+    course.play(action)
+    search.place(course.state, course.memory, moves=[action])

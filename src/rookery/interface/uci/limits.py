@@ -1,0 +1,85 @@
+"""`go`: how long to think, and about which moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+NUMBERS = {
+    "nodes": "nodes",
+    "movetime": "movetime",
+    "depth": "depth",
+    "mate": "mate",
+    "wtime": "white_time",
+    "btime": "black_time",
+    "winc": "white_increment",
+    "binc": "black_increment",
+    "movestogo": "moves_to_go",
+}
+FLAGS = ("infinite", "ponder")
+MOVES = "searchmoves"
+KEYWORDS = (*NUMBERS, *FLAGS, MOVES)
+
+MOVES_LEFT = 30
+"""Moves that the clock is shared among where nobody says how many come before the next control."""
+INCREMENT_SHARE = 0.75
+LARGEST_SHARE = 0.5
+"""Of the time left, at most, so that there is always some for the next move."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search must end; None where there is no such limit. Times are in milliseconds."""
+
+    nodes: int | None = None
+    movetime: int | None = None
+    depth: int | None = None
+    mate: int | None = None
+    white_time: int | None = None
+    black_time: int | None = None
+    white_increment: int | None = None
+    black_increment: int | None = None
+    moves_to_go: int | None = None
+    infinite: bool = False
+    ponder: bool = False
+    moves: tuple[str, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only `stop` ends the search."""
+        ends = (self.nodes, self.movetime, self.depth, self.mate, self.white_time, self.black_time)
+        return self.infinite or all(end is None for end in ends)
+
+    def seconds(self, *, is_black: bool, overhead: int) -> float | None:
+        """How long to think, `overhead` milliseconds kept for the way to the board; or None."""
+        if self.movetime is not None:
+            return max(0, self.movetime - overhead) / 1000
+        left = self.black_time if is_black else self.white_time
+        if left is None:
+            return None
+        usable = max(0, left - overhead)
+        moves = min(self.moves_to_go or MOVES_LEFT, MOVES_LEFT)
+        increment = (self.black_increment if is_black else self.white_increment) or 0
+        share = usable / moves + INCREMENT_SHARE * increment
+        return min(share, LARGEST_SHARE * usable) / 1000
+
+
+def read_limits(words: Sequence[str]) -> tuple[Limits, list[str]]:
+    """The limits that follow `go`, and the words that nobody understands."""
+    found, strange, moves = dict[str, Any](), list[str](), list[str]()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in FLAGS:
+            found[word] = True
+        elif word in NUMBERS and rest and _is_number(rest[0]):
+            found[NUMBERS[word]] = int(rest.pop(0))
+        elif word == MOVES:
+            while rest and rest[0] not in KEYWORDS:
+                moves.append(rest.pop(0))
+        else:
+            strange.append(word)
+    return Limits(**found, moves=tuple(moves)), strange
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and len(text) < 12
