@@ -9,6 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from rookery.arena import Placement
+
 
 def screen() -> Console:
     """The terminal, or wherever stdout goes."""
@@ -53,6 +55,12 @@ def tenths(share: float) -> str:
 def percent(share: float) -> str:
     """7.25 as 7.2 %."""
     return f"{tenths(share)} %"
+
+
+def rating(place: Placement) -> str:
+    """A rating with its 95 % interval: 1234 (1190 to 1278); open where nothing bounds it."""
+    low, high = (f"{end:.0f}" if isfinite(end) else "?" for end in (place.low, place.high))
+    return f"{place.elo:.0f} (95 % interval {low} to {high})"
 
 
 def elo(difference: float) -> str:
