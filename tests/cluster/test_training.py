@@ -91,7 +91,7 @@ def test_trainers_learn_together_in_a_cluster(
 
 def test_a_match_in_a_cluster_ends_as_it_does_here() -> None:
     rules = game("tictactoe")
-    a, b = Contestant("minimax", depth=2), Contestant("random")
+    a, b = Contestant("plain", name="minimax:2"), Contestant("plain", name="random")
     options = {"workers": None, "tell": print}
     plan = MatchPlan(80, 3, 2)
     there = play_match_over(rules, plan, a, b, cluster="local", **options)

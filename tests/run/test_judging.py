@@ -20,7 +20,7 @@ from rookery.runtime import CrewLost, Message
 
 TICTACTOE, CONNECT4 = game("tictactoe"), game("connect4")
 PLAN = MatchPlan(games=96, seed=5, opening_plies=2)
-MINIMAX = Contestant("minimax", depth=2)
+MINIMAX = Contestant("plain", name="minimax:2")
 
 
 def tiny(rules: Game, simulations: int = 3) -> Contestant:
@@ -109,7 +109,7 @@ def test_judges_find_the_rules_of_a_game_of_your_own(tmp_path: Path) -> None:
     path.write_text(source.replace('NAME = "tictactoe"', 'NAME = "noughts"'))
     rules = game(str(path))
     assert rules.name == "noughts" and source_of(rules) == str(path)
-    contestants = [Contestant("random"), Contestant("minimax", depth=1)]
+    contestants = [Contestant("plain", name="random"), Contestant("plain", name="minimax:1")]
     here = measure(rules, contestants, 0)
     assert measure(rules, contestants, 1) == here
     assert here[0].errors > here[1].errors > 0
@@ -128,7 +128,7 @@ def test_a_judge_that_always_throws_ends_the_match(
 
 def test_what_no_judge_can_do_is_said_once() -> None:
     notes: list[str] = []
-    case = StrengthCase("tictactoe", Contestant("minimax", depth=0), seed=1)
+    case = StrengthCase("tictactoe", Contestant("plain", name="minimax:0"), seed=1)
     with pytest.raises(RookeryError, match="at least 1 ply ahead"):
         judging.look_at([case], workers=1, tell=notes.append)
     assert not notes
@@ -140,7 +140,7 @@ def test_a_contestant_that_cannot_play_starts_no_judge() -> None:
 
     with pytest.raises(ConfigError, match="at least 1 ply ahead"):
         play_match_over(
-            TICTACTOE, PLAN, MINIMAX, Contestant("minimax", depth=0), workers=2, tell=tell
+            TICTACTOE, PLAN, MINIMAX, Contestant("plain", name="minimax:0"), workers=2, tell=tell
         )
 
 

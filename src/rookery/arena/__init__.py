@@ -1,7 +1,17 @@
 """Strength measured: players, matches between them, Elo, and rulers that know the truth."""
 
 from rookery.arena.boards import sample_boards
-from rookery.arena.elo import EloDifference, Rating, compare, elo_of_score, rate
+from rookery.arena.book import has_book
+from rookery.arena.climb import ClimbPlan, ClimbReport, RatedGame, RungResult, Watch, climb
+from rookery.arena.elo import (
+    EloDifference,
+    Rating,
+    compare,
+    elo_of_score,
+    expected_score,
+    rate,
+)
+from rookery.arena.ladder import Ladder, Rung, load_ladder
 from rookery.arena.lockstep import Past
 from rookery.arena.match import (
     MatchGame,
@@ -13,6 +23,7 @@ from rookery.arena.match import (
     play_part,
     report_match,
 )
+from rookery.arena.placing import Placement
 from rookery.arena.player import Player
 from rookery.arena.players import (
     MinimaxPlayer,
@@ -20,6 +31,9 @@ from rookery.arena.players import (
     SearchPlayer,
     Solver,
     SolverPlayer,
+    UciPlayer,
+    is_plain,
+    plain_player,
 )
 from rookery.arena.ruler import (
     Look,
@@ -34,35 +48,50 @@ from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, Position, lo
 from rookery.arena.strength import ErrorTable, Row, Share, Strength
 
 __all__ = [
+    "ClimbPlan",
+    "ClimbReport",
     "Connect4Solver",
     "EloDifference",
     "ErrorTable",
     "ExhaustiveSolver",
+    "Ladder",
     "Look",
     "MatchGame",
     "MatchPlan",
     "MatchReport",
     "MinimaxPlayer",
     "Past",
+    "Placement",
     "Player",
     "Position",
     "RandomPlayer",
+    "RatedGame",
     "Rating",
     "Row",
     "Ruler",
+    "Rung",
+    "RungResult",
     "SearchPlayer",
     "Share",
     "Solver",
     "SolverPlayer",
     "Strength",
     "Tally",
+    "UciPlayer",
+    "Watch",
+    "climb",
     "compare",
     "elo_of_score",
+    "expected_score",
+    "has_book",
+    "is_plain",
+    "load_ladder",
     "load_positions",
     "measure_exhaustively",
     "measure_positions",
     "never_loses",
     "part_seed",
+    "plain_player",
     "play_every_reply",
     "play_match",
     "play_part",

@@ -7,7 +7,7 @@ was played, so that the estimate and the spread stay finite when every game went
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import erf, inf, log, sqrt
+from math import erf, exp, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,18 @@ class EloDifference:
 
 @dataclass(frozen=True)
 class Rating:
-    """One player among several; the mean of all is 0."""
+    """One player among several; the mean of all is 0, or one of them is held fast."""
 
     name: str
     elo: float
     low: float
     high: float
     """The 95 % interval of `elo`."""
+
+
+def expected_score(difference: float) -> float:
+    """The share of the points that a player gets who is stronger by so much Elo."""
+    return 1 / (1 + exp(-difference / ELO_PER_NAT))
 
 
 def elo_of_score(score: float) -> float:
@@ -83,18 +88,30 @@ def compare(pair_scores: Sequence[float]) -> EloDifference:
     )
 
 
-def rate(names: Sequence[str], points: NDArray[np.float64]) -> tuple[Rating, ...]:
+def rate(
+    names: Sequence[str],
+    points: NDArray[np.float64],
+    *,
+    anchor: tuple[str, float] | None = None,
+) -> tuple[Rating, ...]:
     """Bradley-Terry ratings from points [K, K], what row won against column, a draw half each.
 
     Half a point is added either way between any two that met. The intervals come from the
-    curvature of the likelihood; where many games are drawn they are wider than need be.
+    curvature of the likelihood; where many games are drawn they are wider than need be. `anchor`
+    is the player that has a given rating: the intervals of the others say how far they
+    may be from it.
     """
     points = np.asarray(points, np.float64)
     met = (points + points.T) > 0
     _check_table(names, points, met)
     strengths, covariance = _fit(points + 0.5 * met)
-    elos = ELO_PER_NAT * strengths
-    margins = ELO_PER_NAT * Z95 * np.sqrt(np.diag(covariance))
+    variances, shift = np.diag(covariance), 0.0
+    if anchor is not None:
+        fixed = list(names).index(anchor[0])
+        variances = variances - 2 * covariance[fixed] + covariance[fixed, fixed]
+        shift = anchor[1] - ELO_PER_NAT * float(strengths[fixed])
+    elos = ELO_PER_NAT * strengths + shift
+    margins = ELO_PER_NAT * Z95 * np.sqrt(np.maximum(0, variances))
     rows = zip(names, elos.tolist(), margins.tolist(), strict=True)
     return tuple(Rating(name, elo, elo - margin, elo + margin) for name, elo, margin in rows)
 

@@ -40,6 +40,12 @@ class Past:
         """That of `count` games that have just begun."""
         return cls(new_memory(game, count), [[] for _ in range(count)])
 
+    def restart(self, games: NDArray[np.intp]) -> None:
+        """Forget that of some of the games, in place."""
+        self.memory.keys[games], self.memory.counts[games] = 0, 0
+        for index in games.tolist():
+            self.moves[index] = []
+
     def of(self, games: NDArray[np.intp]) -> "Past":
         """That of some of the games, as a copy."""
         memory = Memory(self.memory.keys[games], self.memory.counts[games])

@@ -1,4 +1,4 @@
-"""Two players against each other: pairs of games from random openings, colours swapped.
+"""Two players against each other: pairs of games from random or book openings, colours swapped.
 
 A match is cut into parts, whose size follows from the number of games alone: whoever plays a part,
 and beside how many others, plays the same games.
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rookery.arena.book import Opening, book_openings
 from rookery.arena.elo import EloDifference, compare
 from rookery.arena.lockstep import Past, advance, legal_mask, outcomes, pick, play_each
-from rookery.arena.player import Player, ask
+from rookery.arena.player import FORFEIT, Player, ask, faults_of
 from rookery.base import ConfigError, generator
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Game, States
 
@@ -23,7 +24,6 @@ DRAWN_AT_ONCE = 256
 BARREN_ROUNDS = 3
 """Openings are drawn so many at once, until so many rounds bring no new one."""
 MOST_PARTS = 16
-Opening = tuple[Action, ...]
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,25 @@ class MatchGame:
     """One game of a match."""
 
     opening: Opening
-    """The random moves both games of the pair start with."""
+    """The moves both games of the pair start with, drawn at random or from a book."""
     moves: tuple[Action, ...]
     """The moves the players made after them."""
     a_first: bool
     """Whether a has the side that moves first in the game, opening included."""
     result: int
     """WIN, DRAW or LOSS for a."""
+    fault: str = ""
+    """Why the game ended before its end: what a player did that forfeited it."""
 
     def to_plain(self) -> list[Any]:
         """The game as JSON takes it."""
-        return [list(self.opening), list(self.moves), self.a_first, self.result]
+        return [list(self.opening), list(self.moves), self.a_first, self.result, self.fault]
 
     @classmethod
     def from_plain(cls, plain: Sequence[Any]) -> "MatchGame":
         """The game that `to_plain` wrote."""
-        opening, moves, a_first, result = plain
-        return cls(tuple(opening), tuple(moves), a_first, result)
+        opening, moves, a_first, result, fault = plain
+        return cls(tuple(opening), tuple(moves), a_first, result, fault)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class MatchPlan:
     opening_plies: int
     smallest_part: int = 16
     """Pairs that are played in lockstep, at least."""
+    book: bool = False
+    """Whether openings come from the game's book; `opening_plies` means nothing then."""
 
     def __post_init__(self) -> None:
         if self.games < 2 or self.games % 2:
@@ -74,8 +78,13 @@ class MatchPlan:
 
     def openings(self, game: Game, part: int) -> list[Opening]:
         """The openings of a part, one a pair."""
-        drawn = draw_openings(game, self.games // 2, plies=self.opening_plies, seed=self.seed)
-        return drawn[part * self._pairs_in_part : (part + 1) * self._pairs_in_part]
+        return self._all_openings(game)[part * self._pairs_in_part :][: self._pairs_in_part]
+
+    def _all_openings(self, game: Game) -> list[Opening]:
+        count = self.games // 2
+        if self.book:
+            return book_openings(game, count, seed=self.seed)
+        return draw_openings(game, count, plies=self.opening_plies, seed=self.seed)
 
     @property
     def _pairs_in_part(self) -> int:
@@ -113,6 +122,11 @@ class MatchReport:
     difference: EloDifference
     games: tuple[MatchGame, ...]
 
+    @property
+    def faults(self) -> list[str]:
+        """Why games were forfeited, a line each."""
+        return [game.fault for game in self.games if game.fault]
+
 
 def play_match(
     game: Game, a: Player, b: Player, *, games: int, seed: int, opening_plies: int
@@ -136,10 +150,12 @@ def play_part(game: Game, a: Player, b: Player, openings: Sequence[Opening]) -> 
         actions = np.array([line[ply] for line in lines], np.int32)
         advance(game, states, past, everyone, actions)
     a_moves_next = a_first == (plies % 2 == 0)
-    results = _play_out(game, (a, b), states, past, a_moves_next=a_moves_next)
+    results, faults = _play_out(game, (a, b), states, past, a_moves_next=a_moves_next)
     return [
-        MatchGame(line, tuple(made[plies:]), bool(first), int(result))
-        for line, made, first, result in zip(lines, past.moves, a_first, results, strict=True)
+        MatchGame(line, tuple(made[plies:]), bool(first), int(result), faults.get(number, ""))
+        for number, (line, made, first, result) in enumerate(
+            zip(lines, past.moves, a_first, results, strict=True)
+        )
     ]
 
 
@@ -191,23 +207,40 @@ def _play_out(
     past: Past,
     *,
     a_moves_next: NDArray[np.bool_],
-) -> NDArray[np.int8]:
-    """Play the games to their ends; the results for the first of `players`."""
-    results = np.zeros(len(states), np.int8)
+) -> tuple[NDArray[np.int8], dict[int, str]]:
+    """Play the games to their ends: results for the first of `players`, faults by game."""
+    results = np.full(len(states), ONGOING, np.int8)
+    faults: dict[int, str] = {}
     turn = a_moves_next.copy()
-    going = np.arange(len(states))
-    while len(going):
-        actions = np.zeros(len(going), np.int32)
-        for player, asked in zip(players, (turn[going], ~turn[going]), strict=True):
-            if asked.any():
-                games = going[asked]
-                actions[asked] = ask(player, states[games], past.of(games), game=game)
-        advance(game, states, past, going, actions)
+    while (results == ONGOING).any():
+        going = results == ONGOING
+        for player, sign, theirs in ((players[0], 1, turn), (players[1], -1, ~turn)):
+            games = np.flatnonzero(going & theirs)
+            if len(games):
+                ends = let_move(game, player, states, past, games, faults)
+                results[games] = np.where(ends == ONGOING, ONGOING, sign * ends)
         turn = ~turn
-        ends = outcomes(game, states[going])
-        results[going] = np.where(turn[going], ends, -ends)
-        going = going[ends == ONGOING]
-    return results
+    return results, faults
+
+
+def let_move(
+    game: Game,
+    player: Player,
+    states: States,
+    past: Past,
+    games: NDArray[np.intp],
+    faults: dict[int, str],
+) -> NDArray[np.int8]:
+    """Have the player move in some of the games: ONGOING or what each ended with, for it.
+
+    A game that it forfeits is lost and stays as it is; `faults` says why.
+    """
+    actions = ask(player, states[games], past.of(games), game=game)
+    has_moved = actions != FORFEIT
+    faults.update(zip(games[~has_moved].tolist(), faults_of(player), strict=False))
+    advance(game, states, past, games[has_moved], actions[has_moved])
+    ends = outcomes(game, states[games])
+    return np.where(has_moved, np.where(ends == ONGOING, ONGOING, -ends), LOSS).astype(np.int8)
 
 
 def report_match(a: str, b: str, *, played: Sequence[MatchGame]) -> MatchReport:
@@ -217,15 +250,16 @@ def report_match(a: str, b: str, *, played: Sequence[MatchGame]) -> MatchReport:
     return MatchReport(
         a=a,
         b=b,
-        total=_tally(played),
-        first=_tally([game for game in played if game.a_first]),
-        second=_tally([game for game in played if not game.a_first]),
+        total=tally(played),
+        first=tally([game for game in played if game.a_first]),
+        second=tally([game for game in played if not game.a_first]),
         distinct_games=len({game.opening + game.moves for game in played}),
         difference=compare(pairs),
         games=tuple(played),
     )
 
 
-def _tally(played: Sequence[MatchGame]) -> Tally:
+def tally(played: Sequence[MatchGame]) -> Tally:
+    """The games counted."""
     results = [game.result for game in played]
     return Tally(results.count(WIN), results.count(DRAW), results.count(LOSS))

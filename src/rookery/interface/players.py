@@ -3,6 +3,10 @@
 random            any legal move
 minimax:4         looks 4 plies ahead
 solver            perfect play, for connect4 and tictactoe
+stockfish:1350    chess: Stockfish held to that UCI_Elo
+fairy:-10         chess: Fairy-Stockfish at that skill
+uci:COMMAND       chess: any UCI engine; uci:COMMAND?Hash=64&nodes=1000 with options and a limit
+minimax:2~30      any of these with 30 % of its moves random
 RUN               the newest net of a run folder, with 100 simulations a move
 RUN:400           the same with 400; RUN:0 is the bare net
 RUN@120:400       its net of iteration 120
@@ -15,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rookery.arena import Player
+from rookery.arena import Player, is_plain
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games import Game, game, is_shipped
 from rookery.nets import Weights, load, pack
@@ -95,7 +99,7 @@ def read_net(
 
     `others` are what else may stand in its place: the nearest of them is named in the error.
     """
-    if text in ("random", "solver") or text.split(":")[0] == "minimax":
+    if text == "solver" or is_plain(text):
         return None
     if Path(text).is_dir():
         return _net_of_run(Path(text), iteration, simulations)
@@ -130,7 +134,9 @@ def split_members(text: str) -> list[str]:
 
 def _names_player(text: str) -> bool:
     parts = _RUN.fullmatch(text)
-    if parts is None or parts["path"] in ("minimax", "random", "solver", *shipped_names()):
+    if is_plain(text) or text == "solver":
+        return True
+    if parts is None or parts["path"] in shipped_names():
         return parts is not None
     return Path(text).is_dir() or Path(parts["path"]).is_dir()
 
@@ -200,12 +206,13 @@ def make_player(
     return contestant.player(game, seed=seed)
 
 
-def read_contestant(text: str, game: Game, *, inference: str, devices: str) -> Contestant:
-    """The player that `text` names, still to be made."""
-    net = read_net(text)
+def read_contestant(
+    text: str, game: Game, *, inference: str, devices: str, simulations: int = SIMULATIONS
+) -> Contestant:
+    """The player that `text` names, still to be made; `simulations` are for a text without."""
+    net = read_net(text, simulations=simulations)
     if net is None:
-        kind = text.partition(":")[0]
-        return Contestant(kind, depth=_depth(text) if kind == "minimax" else 0)
+        return Contestant("solver") if text == "solver" else Contestant("plain", name=text)
     if net.game.name != game.name:
         raise ConfigError(
             f"{text} plays {net.game.name}, not {game.name}; choose a run of {game.name}"
@@ -218,13 +225,6 @@ def default_opponent(game: Game) -> str:
     if game.name in shipped_names():
         return game.name
     return "solver" if game.name == "tictactoe" else f"minimax:{DEPTH}"
-
-
-def _depth(text: str) -> int:
-    number = text.partition(":")[2] or str(DEPTH)
-    if not number.isdecimal():
-        raise ConfigError(f"minimax takes its depth as in minimax:{DEPTH}, got {text!r}")
-    return int(number)
 
 
 def _neighbours(folder: Path) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from rookery.arena import MatchReport, Row, Share, Strength, Tally
-from rookery.interface.wording import count, elo, new_table, percent, tenths
+from rookery.arena import ClimbReport, MatchReport, Row, Share, Strength, Tally
+from rookery.interface.wording import count, elo, new_table, percent, rating, tenths
 
 Column = tuple[str, Strength]
 """A heading and what was measured."""
@@ -51,6 +51,28 @@ def match_verdict(report: MatchReport) -> str:
         f"(95 % interval {elo(found.low)} to {elo(found.high)}), "
         f"{percent(100 * found.superiority)} sure to be the stronger; "
         f"{count(report.distinct_games)} of {count(report.total.games)} games are distinct"
+    )
+
+
+def rung_table(report: ClimbReport) -> Table:
+    """How the player did against every rung it met, the strongest first."""
+    table = new_table("rung")
+    for heading in ("Elo", "games", "wins", "draws", "losses", "points", "expected"):
+        table.add_column(heading, justify="right")
+    for row in reversed(report.rows):
+        if row.tally.games:
+            counts = [row.tally.games, row.tally.wins, row.tally.draws, row.tally.losses]
+            points = row.tally.wins + row.tally.draws / 2
+            numbers = [*map(count, (row.rung.elo, *counts)), f"{points:.1f}", f"{row.expected:.1f}"]
+            table.add_row(row.rung.player, *numbers)
+    return table
+
+
+def rating_verdict(report: ClimbReport) -> str:
+    """The rating in words, and how many games it really rests on."""
+    return (
+        f"rating {rating(report.place)}; the ladder itself is known to {report.margin:.0f} there; "
+        f"{count(report.distinct_games)} of {count(len(report.games))} games are distinct"
     )
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from rookery.games import Action, Game, State
+from rookery.arena import Placement
 
 
 def screen() -> Console:
@@ -63,6 +64,12 @@ def written(game: "Game", state: "State", action: "Action") -> str:
     """A move as people write it: in chess `Nf3`, elsewhere as it is typed."""
     write = getattr(game.module, "write_san", game.module.write_move)
     return str(write(state, action))
+
+
+def rating(place: Placement) -> str:
+    """A rating with its 95 % interval: 1234 (1190 to 1278); open where nothing bounds it."""
+    low, high = (f"{end:.0f}" if isfinite(end) else "?" for end in (place.low, place.high))
+    return f"{place.elo:.0f} (95 % interval {low} to {high})"
 
 
 def elo(difference: float) -> str:

@@ -8,12 +8,11 @@ from typing import Any
 from rookery.arena import (
     Connect4Solver,
     ExhaustiveSolver,
-    MinimaxPlayer,
     Player,
-    RandomPlayer,
     SearchPlayer,
     Solver,
     SolverPlayer,
+    plain_player,
 )
 from rookery.base import ConfigError, fingerprint
 from rookery.games import Game, game
@@ -31,11 +30,9 @@ class Contestant:
     """All that it takes to make a player; what its kind does not need is left at its default."""
 
     kind: str
-    """random, minimax, solver or net."""
+    """plain, solver or net."""
     name: str = ""
-    """net: how reports call it."""
-    depth: int = 0
-    """minimax: plies it looks ahead."""
+    """plain: what `arena.plain_player` makes it from; net: how reports call it."""
     simulations: int = 0
     """net: simulations a move, 0 is the bare net."""
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -51,10 +48,8 @@ class Contestant:
 
     def player(self, game: Game, *, seed: int) -> Player:
         """The player, as if it had never played."""
-        if self.kind == "random":
-            return RandomPlayer(game, seed)
-        if self.kind == "minimax":
-            return MinimaxPlayer(game, self.depth, seed=seed)
+        if self.kind == "plain":
+            return plain_player(self.name, game, seed=seed)
         if self.kind == "solver":
             return SolverPlayer(game, _solver(game.name), seed=seed)
         return SearchPlayer(

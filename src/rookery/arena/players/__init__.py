@@ -1,8 +1,19 @@
 """The players that ship with the arena."""
 
 from rookery.arena.players.minimax import MinimaxPlayer
+from rookery.arena.players.plain import is_plain, plain_player
 from rookery.arena.players.random import RandomPlayer
 from rookery.arena.players.search import SearchPlayer
 from rookery.arena.players.solver import Solver, SolverPlayer
+from rookery.arena.players.uci import UciPlayer
 
-__all__ = ["MinimaxPlayer", "RandomPlayer", "SearchPlayer", "Solver", "SolverPlayer"]
+__all__ = [
+    "MinimaxPlayer",
+    "RandomPlayer",
+    "SearchPlayer",
+    "Solver",
+    "SolverPlayer",
+    "UciPlayer",
+    "is_plain",
+    "plain_player",
+]

@@ -14,6 +14,7 @@ from rookery.interface.cli.failures import USAGE, explain
 from rookery.interface.cli.games import games
 from rookery.interface.cli.match import match
 from rookery.interface.cli.play import play
+from rookery.interface.cli.rate import rate
 from rookery.interface.cli.recipes import recipes
 from rookery.interface.cli.resume import resume
 from rookery.interface.cli.train import train
@@ -31,6 +32,7 @@ app.command("watch")(watch)
 app.command("play")(play)
 app.command("eval")(evaluate)
 app.command("match")(match)
+app.command("rate")(rate)
 app.command("analyse")(analyse)
 app.command("uci")(uci)
 app.add_typer(games)

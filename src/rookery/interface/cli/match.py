@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PLAYERS = (
     "random, minimax:4, solver, RUN, RUN:SIMULATIONS, RUN@ITERATION:SIMULATIONS, connect4:400, "
-    "RUN+RUN (the average of nets)."
+    "RUN+RUN (the average of nets); for chess stockfish:1350, fairy:-10, uci:COMMAND."
 )
 
 
@@ -36,7 +36,11 @@ def match(
     seed: Annotated[int, typer.Option(help="Openings and players follow from it.")] = 1,
     opening_plies: Annotated[
         int | None,
-        typer.Option(min=0, help="Random plies before the players take over; by default 2 to 4."),
+        typer.Option(
+            min=0,
+            help="Random plies before the players take over; by default 2 to 4, "
+            "or openings from the game's book.",
+        ),
     ] = None,
     devices: Devices = "auto",
     workers: Workers = "auto",
@@ -44,8 +48,8 @@ def match(
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
     pgn: Annotated[Path | None, typer.Option(help="Write the games here; for chess.")] = None,
 ) -> None:
-    """Let two players play pairs of games from random openings, colours swapped."""
-    from rookery.arena import MatchPlan
+    """Let two players play pairs of games from the same openings, colours swapped."""
+    from rookery.arena import MatchPlan, has_book
     from rookery.interface.players import read_contestant
     from rookery.interface.scores import match_sheets, require_notation, write_sheets
     from rookery.run import play_match_over
@@ -53,13 +57,14 @@ def match(
     rules = _game(game, (a, b))
     if pgn is not None:
         require_notation(rules)
+    by_book = opening_plies is None and has_book(rules)
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
     first, second = (
         read_contestant(text, rules, inference="auto", devices=devices) for text in (a, b)
     )
     report = play_match_over(
         rules,
-        MatchPlan(games, seed, plies),
+        MatchPlan(games, seed, plies, book=by_book),
         first,
         second,
         workers=count_workers(workers, devices),
@@ -68,10 +73,12 @@ def match(
     )
     if pgn is not None:
         write_sheets(rules, match_sheets(report), pgn)
+    for fault in dict.fromkeys(report.faults):
+        print_note(f"forfeited: {fault}")
     if as_json:
         print(json.dumps(_plain(report, rules)))
     else:
-        _show(report, rules, opening_plies=plies)
+        _show(report, rules, openings="the book" if by_book else f"{plies} random plies")
 
 
 def _game(name: str | None, texts: tuple[str, str]) -> "Game":
@@ -91,14 +98,14 @@ def _game(name: str | None, texts: tuple[str, str]) -> "Game":
     return next(iter(found.values()))
 
 
-def _show(report: "MatchReport", rules: "Game", *, opening_plies: int) -> None:
+def _show(report: "MatchReport", rules: "Game", *, openings: str) -> None:
     from rookery.interface.tables import match_table, match_verdict
     from rookery.interface.wording import screen
 
     console = screen()
     console.print(
         f"{report.a} against {report.b}: {rules.name}, {report.total.games // 2} openings of "
-        f"{opening_plies} random plies, each played twice",
+        f"{openings}, each played twice",
         style="bold",
         soft_wrap=True,
     )
@@ -119,5 +126,6 @@ def _plain(report: "MatchReport", rules: "Game") -> dict[str, Any]:
         "b": report.b,
         **counts,
         "distinct_games": report.distinct_games,
+        "forfeited": len(report.faults),
         "difference": difference,
     }

@@ -1,0 +1,68 @@
+"""A ladder: opponents of known strength, its rungs, on one scale that matches between them fixed.
+
+A file of `ladders/` holds one; `tools/make_chess_ladder.py` makes that of chess.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+
+from rookery.arena.players import plain_player
+from rookery.base import ConfigError, UnknownName
+from rookery.games import Game
+
+LADDERS = ("stockfish",)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One opponent."""
+
+    player: str
+    """What `plain_player` makes it from."""
+    elo: float
+    low: float
+    high: float
+    """The 95 % interval of `elo`, beside the rung that the scale is anchored at."""
+    games: int
+    """Games it was placed by."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Opponents of a game, the weakest first."""
+
+    name: str
+    game: str
+    rungs: tuple[Rung, ...]
+
+    def only(self, players: Sequence[str]) -> "Ladder":
+        """The ladder with some of its rungs; ConfigError for one that it does not have."""
+        known = [rung.player for rung in self.rungs]
+        for player in players:
+            if player not in known:
+                raise UnknownName(f"rung of {self.name}", player, known)
+        return replace(self, rungs=tuple(rung for rung in self.rungs if rung.player in players))
+
+    def check(self, game: Game) -> None:
+        """ConfigError unless the ladder is of `game` and every opponent is on this machine."""
+        if game.name != self.game:
+            raise ConfigError(f"the ladder {self.name} is of {self.game}, not {game.name}")
+        for rung in self.rungs:
+            try:
+                plain_player(rung.player, game, seed=0)
+            except ConfigError as error:
+                without = ",".join(
+                    rung.player for rung in self.rungs if rung.player.startswith(("ra", "mi"))
+                )
+                raise ConfigError(f"{error}; or rate without engines: --rungs {without}") from error
+
+
+def load_ladder(name: str) -> Ladder:
+    """A ladder that comes with Rookery."""
+    if name not in LADDERS:
+        raise UnknownName("ladder", name, LADDERS)
+    text = (files("rookery.arena") / "ladders" / f"{name}.json").read_text("utf-8")
+    plain = json.loads(text)
+    return Ladder(plain["name"], plain["game"], tuple(Rung(**rung) for rung in plain["rungs"]))

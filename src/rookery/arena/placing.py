@@ -1,0 +1,95 @@
+"""Where a player stands on a ladder: its likeliest rating, the interval, whom it should meet next.
+
+Two games from one opening, colours swapped, are a pair, the unit of all that follows; its score is
+the mean of the two. The chance of a point is Bradley-Terry's, and a draw half a point. Pairs that
+vary less than coin flips of the same chances tell more than those, and count for more, as in `elo`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.arena.elo import ELO_PER_NAT
+from rookery.arena.interval import Z95
+
+Floats = NDArray[np.float64]
+STEP = 1.0
+"""Elo; ratings are looked for on a grid, so far beyond the ladder's ends:"""
+BEYOND = 1200.0
+SHARPNESS = 2
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A rating on the scale of a ladder."""
+
+    elo: float
+    low: float
+    """Lower end of the 95 % interval; -inf where every game was lost."""
+    high: float
+    """Upper end; inf where every game was won."""
+
+    @property
+    def width(self) -> float:
+        """How wide the interval is."""
+        return self.high - self.low
+
+
+def place(elos: Sequence[float], rungs: Sequence[int], scores: Sequence[float]) -> Placement:
+    """The rating of a player with `scores` in pairs against `rungs`, whose ratings are `elos`.
+
+    A pair won and lost by half against the rung that was met most is added for the rating, so that
+    it is finite; the interval holds every rating beside which the scores are not too unlikely.
+    """
+    met, points = np.asarray(rungs, np.intp), np.asarray(scores, np.float64)
+    opponents = np.asarray(elos, np.float64)[met]
+    usual = float(np.asarray(elos)[np.bincount(met).argmax()])
+    grid = _grid(elos)
+    likelihood = _likelihood(grid, opponents, points)
+    added = _likelihood(grid, np.array([usual]), np.array([0.5]))
+    elo = float(grid[(likelihood + added).argmax()])
+    inside = likelihood >= likelihood.max() - _spread(elo, opponents, points) * Z95**2 / 2
+    low = -inf if (points == 0).all() else min(elo, float(grid[inside][0]))
+    high = inf if (points == 1).all() else max(elo, float(grid[inside][-1]))
+    return Placement(elo, low, high)
+
+
+def expected(elo: float, opponents: Floats) -> Floats:
+    """The share of the points that is expected against each."""
+    chances: Floats = 1 / (1 + np.exp((opponents - elo) / ELO_PER_NAT))
+    return chances
+
+
+def next_rung(elos: Sequence[float], assigned: Sequence[int], place: Placement | None) -> int:
+    """Whom to meet next; `assigned` are the pairs that each rung has had or is playing.
+
+    First each rung once. Then so that games are shared out as each tells, most those nearest.
+    """
+    counts = np.asarray(assigned, np.float64)
+    if place is None:
+        return int(counts.argmin())
+    chances = expected(place.elo, np.asarray(elos, np.float64))
+    tells = (chances * (1 - chances)) ** SHARPNESS
+    return int((tells / (counts + 1)).argmax())
+
+
+def _grid(elos: Sequence[float]) -> Floats:
+    return np.arange(min(elos) - BEYOND, max(elos) + BEYOND + STEP, STEP)
+
+
+def _likelihood(grid: Floats, opponents: Floats, scores: Floats) -> Floats:
+    """The log likelihood of the scores at each rating of the grid, a pair taken for one game."""
+    gaps = (grid[:, None] - opponents[None, :]) / ELO_PER_NAT
+    won, lost = -np.logaddexp(0, -gaps), -np.logaddexp(0, gaps)
+    total: Floats = (scores * won + (1 - scores) * lost).sum(axis=1)
+    return total
+
+
+def _spread(elo: float, opponents: Floats, scores: Floats) -> float:
+    """How much pairs vary beside coin flips of the same chances, one even flip added to both."""
+    chances = expected(elo, opponents)
+    seen = float(((scores - chances) ** 2).sum()) + 0.25
+    return seen / (float((chances * (1 - chances)).sum()) + 0.25)

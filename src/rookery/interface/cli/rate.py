@@ -1,0 +1,125 @@
+"""`rookery rate`: where a player stands on a ladder of opponents of known strength."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rookery.interface.cli.settings import Devices, print_note
+
+if TYPE_CHECKING:
+    from rookery.arena import ClimbPlan, ClimbReport, Placement, Watch
+
+SIMULATIONS = 32
+"""Where neither the option nor the player's text says."""
+
+
+def rate(
+    player: Annotated[
+        str, typer.Argument(metavar="RUN", help="RUN, RUN:SIMULATIONS, RUN@ITERATION, or a player.")
+    ],
+    ladder: Annotated[str, typer.Option(help="The opponents to be measured by.")] = "stockfish",
+    games: Annotated[int, typer.Option(help="Games to play at most, half with each colour.")] = 200,
+    width: Annotated[
+        float,
+        typer.Option(min=0, help="End when the 95 % interval is narrower than this, in Elo."),
+    ] = 0.0,
+    simulations: Annotated[
+        int, typer.Option(min=0, help="Simulations a move, where RUN does not say.")
+    ] = SIMULATIONS,
+    rungs: Annotated[
+        str | None, typer.Option(help="Play only these of the ladder, separated by commas.")
+    ] = None,
+    at_once: Annotated[int, typer.Option(help="Games that go on at the same time.")] = 64,
+    seed: Annotated[int, typer.Option(help="Openings follow from it.")] = 1,
+    games_file: Annotated[
+        Path | None, typer.Option(help="Write every game there, a line of JSON each.")
+    ] = None,
+    devices: Devices = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+) -> None:
+    """Rate a player in Elo, by games against opponents of known strength."""
+    from rookery.arena import ClimbPlan, climb, load_ladder
+    from rookery.games import game
+    from rookery.interface.players import read_contestant
+
+    plan = ClimbPlan(games, width=width, at_once=at_once, seed=seed)
+    scale = load_ladder(ladder)
+    scale = scale.only(rungs.split(",")) if rungs else scale
+    rules = game(scale.game)
+    contestant = read_contestant(
+        player, rules, inference="auto", devices=devices, simulations=simulations
+    )
+    scale.check(rules)
+    with _watching(plan) as watch:
+        rated = contestant.player(rules, seed=seed)
+        report = climb(rules, rated, scale, plan=plan, watch=watch)
+    for fault in dict.fromkeys(report.faults):
+        print_note(f"forfeited: {fault}")
+    if games_file:
+        _write_games(games_file, report)
+    if as_json:
+        print(json.dumps(_plain(report, simulations=contestant.simulations)))
+    else:
+        _show(report, simulations=contestant.simulations)
+
+
+@contextmanager
+def _watching(plan: "ClimbPlan") -> Iterator["Watch"]:
+    """Shows how far it is, in a terminal."""
+    from rookery.interface.wording import rating, screen
+
+    console = screen()
+    status = console.status(f"0 of {plan.games} games")
+
+    def watch(done: int, place: "Placement") -> None:
+        status.update(f"{done} of {plan.games} games, rating {rating(place)}")
+
+    with status if console.is_terminal else nullcontext():
+        yield watch
+
+
+def _write_games(path: Path, report: "ClimbReport") -> None:
+    """A line a game: the rung, then what `MatchGame.to_plain` says, a being the rated player."""
+    from rookery.base import write_atomic
+
+    lines = [json.dumps([each.rung, *each.game.to_plain()]) for each in report.games]
+    write_atomic(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+def _show(report: "ClimbReport", *, simulations: int) -> None:
+    from rookery.interface.tables import rating_verdict, rung_table
+    from rookery.interface.wording import screen
+
+    console = screen()
+    search = f" with {simulations} simulations" if simulations else ""
+    console.print(f"{report.player}{search} on the ladder {report.ladder}", style="bold")
+    console.print(rung_table(report))
+    console.print(rating_verdict(report), soft_wrap=True)
+
+
+def _plain(report: "ClimbReport", *, simulations: int) -> dict[str, Any]:
+    """The report as JSON takes it: no list of games, and null where the rating has no bound."""
+    place = {
+        name: value if isfinite(value) else None for name, value in asdict(report.place).items()
+    }
+    rungs = [
+        {"rung": asdict(row.rung), **asdict(row.tally), "expected": row.expected}
+        for row in report.rows
+    ]
+    return {
+        "player": report.player,
+        "simulations": simulations,
+        "ladder": report.ladder,
+        **place,
+        "margin": report.margin,
+        "games": len(report.games),
+        "distinct_games": report.distinct_games,
+        "forfeited": len(report.faults),
+        "rungs": rungs,
+    }

@@ -1,0 +1,157 @@
+"""Makes the ladder of chess: plays matches between its rungs and fits one Elo scale to them all.
+
+Each rung plays the next ones above it, in pairs of games from the book. The file keeps every match,
+so that a further call adds to what was played. The scale is anchored at Stockfish held to a UCI_Elo
+of 1350.
+
+    PYTHONPATH=src python tools/make_chess_ladder.py --games 100 --apart 2 \
+        --out src/rookery/arena/ladders/stockfish.json
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rookery.arena import MatchPlan, Player, UciPlayer, plain_player, play_part, rate, report_match
+from rookery.arena.players.engines import FAMILIES, read_engine
+from rookery.base import write_atomic
+from rookery.games import Game, game
+
+RUNGS = (
+    "random",
+    "minimax:1",
+    "minimax:2",
+    "fairy:-20",
+    "fairy:-10",
+    "fairy:-5",
+    "fairy:-4",
+    "fairy:-3",
+    "fairy:0",
+    "stockfish:1350",
+    "stockfish:1500",
+    "stockfish:1700",
+    "stockfish:2000",
+    "stockfish:2300",
+)
+ANCHOR = ("stockfish:1350", 1350.0)
+ENGINES = 12
+Match = dict[str, Any]
+
+
+def play(a: str, b: str, *, games: int, seed: int) -> Match:
+    """A match of two rungs; engines that fail must not shape the scale."""
+    chess, plan = game("chess"), MatchPlan(games, seed, 0, book=True)
+    players = [make_player(text, chess, seed=seed + side) for side, text in enumerate((a, b))]
+    parts = [plan.openings(chess, part) for part in range(plan.parts)]
+    openings = [opening for part in parts for opening in part]
+    report = report_match(a, b, played=play_part(chess, *players, openings))
+    if report.faults:
+        raise SystemExit(f"{a} against {b}: {report.faults[0]}")
+    total = report.total
+    return {
+        "a": a,
+        "b": b,
+        "wins": total.wins,
+        "draws": total.draws,
+        "losses": total.losses,
+        "distinct": report.distinct_games,
+    }
+
+
+def make_player(text: str, chess: Game, *, seed: int) -> Player:
+    """The rung, with as many engines as keep a busy machine busy."""
+    if text.partition(":")[0] in FAMILIES and "~" not in text:
+        return UciPlayer(chess, read_engine(text), engines=ENGINES)
+    return plain_player(text, chess, seed=seed)
+
+
+def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:
+    """The rungs with their ratings, the weakest first."""
+    points = np.zeros((len(rungs), len(rungs)))
+    games = np.zeros(len(rungs), np.int64)
+    for match in matches:
+        a, b = rungs.index(match["a"]), rungs.index(match["b"])
+        points[a, b] += match["wins"] + match["draws"] / 2
+        points[b, a] += match["losses"] + match["draws"] / 2
+        games[[a, b]] += match["wins"] + match["draws"] + match["losses"]
+    anchor = ANCHOR if ANCHOR[0] in rungs else None
+    ratings = zip(rate(rungs, points, anchor=anchor), games.tolist(), strict=True)
+    rows = [
+        {
+            "player": rating.name,
+            "elo": round(rating.elo),
+            "low": round(rating.low),
+            "high": round(rating.high),
+            "games": count,
+        }
+        for rating, count in ratings
+    ]
+    return sorted(rows, key=lambda row: float(row["elo"]))
+
+
+def engine_name(text: str) -> str:
+    """How the engine calls itself."""
+    told = "uci\nquit\n"
+    command = read_engine(text).command
+    answer = subprocess.run(command, input=told, capture_output=True, text=True, timeout=20)
+    return next(line for line in answer.stdout.splitlines() if "id name" in line)[8:]
+
+
+def about(rungs: list[str]) -> dict[str, Any]:
+    """What the ladder was made with."""
+    engines = [text for text in rungs if text.partition(":")[0] in FAMILIES]
+    plain = {text.partition("~")[0] for text in engines}
+    return {
+        "engines": sorted({engine_name(text) for text in plain}),
+        "limits": {text: read_engine(text).limit for text in sorted(plain)},
+        "options": "Threads 1, Hash 16",
+        "machine": f"{platform.machine()}, 2 cores",
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def write(path: Path, matches: list[Match], rungs: list[str]) -> None:
+    """The file, with all that is known so far."""
+    met = {name for match in matches for name in (match["a"], match["b"])}
+    present = [rung for rung in rungs if rung in met]
+    plain = {
+        "name": path.stem,
+        "game": "chess",
+        "anchor": list(ANCHOR),
+        "about": about(present),
+        "rungs": fit(matches, present),
+        "matches": matches,
+    }
+    write_atomic(path, (json.dumps(plain, indent=1) + "\n").encode("ascii"))
+
+
+def main() -> None:
+    """Play, fit and write, match after match."""
+    parser = argparse.ArgumentParser(description="make the ladder of chess")
+    parser.add_argument("--rungs", default=",".join(RUNGS), help="the weakest first")
+    parser.add_argument("--games", type=int, default=100, help="of each match")
+    parser.add_argument("--apart", type=int, default=2, help="rungs between two that meet, at most")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    rungs = options.rungs.split(",")
+    matches = json.loads(options.out.read_text())["matches"] if options.out.exists() else []
+    for apart in range(1, options.apart + 1):
+        for number in range(len(rungs) - apart):
+            started = time.monotonic()
+            seed = options.seed + 1000 * apart + number
+            a, b = rungs[number], rungs[number + apart]
+            matches.append(play(a, b, games=options.games, seed=seed))
+            print(matches[-1], f"{time.monotonic() - started:.0f} s", flush=True)
+    known = [name for match in matches for name in (match["a"], match["b"])]
+    write(options.out, matches, [*rungs, *sorted(set(known) - set(rungs))])
+
+
+if __name__ == "__main__":
+    main()
