@@ -40,7 +40,7 @@ def random_evaluator(rules: Game, shape: str, devices: str) -> Any:
 
 
 def give_opinions(net: torch.nn.Module, rules: Game) -> None:
-    """Policies begin at zero: let priors differ as those of a trained net do, so trees are uneven."""
+    """Policies begin at zero: let priors differ as those of a trained net do."""
     named = net.named_parameters()
     blank = [part.data for name, part in named if name.startswith("policy") and not part.any()]
     for parameter in blank:
