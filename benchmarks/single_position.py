@@ -2,8 +2,8 @@
 
     python benchmarks/single_position.py [--devices cuda:0] [--nets 32x4,128x6] [--leaves 1,4,16]
 
-Nets have random weights, which is enough for speed. `waves` is how full they were: a wave ends
-early where a descent meets a leaf that already waits.
+Nets have random weights, which is enough for speed. `waves` says how many leaves they had in the
+mean: a wave ends early where a descent meets a leaf that already waits.
 """
 
 import argparse
@@ -21,6 +21,8 @@ from rookery.search import SearchConfig, SingleSearch, busy_leaves
 
 POSITION = "r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9"
 MOST_NODES = 500_000
+PRIOR_SPREAD = 1.5
+"""Standard deviation of policy logits."""
 
 
 def random_evaluator(rules: Game, shape: str, devices: str) -> Any:
@@ -29,14 +31,26 @@ def random_evaluator(rules: Game, shape: str, devices: str) -> Any:
     config = NetConfig(width=width, depth=depth, value_width=64)
     cells = rules.policy_cells
     net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells, seed=1)
-    for parameter in net.parameters():  # heads begin at zero: opinions make trees uneven
-        if not parameter.any():
-            torch.nn.init.normal_(parameter, std=0.05)
+    give_opinions(net, rules)
     device = find_device(devices)
     if device.type == "cuda":
         use_device(device)
         return CudaEvaluator(net, rules.planes_shape, device=device)
     return Evaluator(net, rules.planes_shape, method="float32")
+
+
+def give_opinions(net: torch.nn.Module, rules: Game) -> None:
+    """Policies begin at zero: let priors differ as those of a trained net do."""
+    named = net.named_parameters()
+    blank = [part.data for name, part in named if name.startswith("policy") and not part.any()]
+    for parameter in blank:
+        torch.nn.init.normal_(parameter, std=0.01)
+    planes = torch.from_numpy(np.zeros((8, *rules.planes_shape), np.float32))
+    for state, out in zip(rules.new_states(8), planes.numpy(), strict=True):
+        rules.rules.planes(state, out)
+    spread = net.eval()(planes)[0].std()
+    for parameter in blank:
+        parameter *= PRIOR_SPREAD / spread
 
 
 def rate(call: Callable[[], int], seconds: float) -> float:
@@ -64,7 +78,7 @@ def measure(rules: Game, evaluator: Any, leaves: int, seconds: float) -> str:
 
     bare = rate(lambda: len(evaluator(planes)[0]), seconds)
     nodes = rate(lambda: search.grow(4 * leaves, count_wave), seconds)
-    mean = search.growth.simulations / waves
+    mean = search.growth.evaluations / waves
     return f"{leaves:4} leaves: {nodes:8.0f} nodes/s, bare net {bare:8.0f}/s, waves {mean:5.1f}"
 
 

@@ -21,8 +21,12 @@ from rookery.search.tree import STEP, UNVISITED, Tree, layout, new_tree
 
 MOST_LEAVES = 64
 """Leaves a wave, at most, where nobody says: the tree's own work then takes as long as a GPU's."""
-WORTH = 1.2
-"""Twice as many leaves a wave must be this much faster to be worth the blur."""
+WORTH = 0.25
+"""Leaves a wave must bring this power of their number in speed: twice as many, 1.19 times."""
+DISTURBED = 4
+"""How many times as many leaves are tried before giving up: a measurement may be disturbed."""
+MOST_SECONDS = 0.04
+"""A wave may take: whoever says stop does not want to wait."""
 MEASURE_SECONDS = 0.1
 SLICE = 1 << 20
 """Simulations asked of the tree at once where there is no limit."""
@@ -178,12 +182,14 @@ def nodes_for(game: Game, megabytes: int) -> int:
 
 def busy_leaves(game: Game, evaluator: Evaluator) -> int:
     """The fewest leaves a wave that keep the evaluator busy: twice as many would gain little."""
-    leaves, rate = 1, _rate(game, evaluator, 1)
-    while leaves < MOST_LEAVES:
-        doubled = _rate(game, evaluator, 2 * leaves)
-        if doubled < WORTH * rate:
+    leaves, rate, size = 1, _rate(game, evaluator, 1), 2
+    while size <= min(MOST_LEAVES, DISTURBED * leaves):
+        found = _rate(game, evaluator, size)
+        if size / found > MOST_SECONDS:
             break
-        leaves, rate = 2 * leaves, doubled
+        if found > rate * (size / leaves) ** WORTH:
+            leaves, rate = size, found
+        size *= 2
     return leaves
 
 

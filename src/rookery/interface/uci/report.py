@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from rookery.games import LOSS, WIN, Action, Game, State
 from rookery.search import Growth, Line
 
-MOST_CENTIPAWNS = 9999
+CERTAIN = 0.99999
+"""The highest value, as far as centipawns are concerned."""
 
 
 def centipawns(value: float) -> int:
     """A value from -1 to 1 as pawns: four make the odds of winning ten times as high."""
-    odds = (1 + value) / max(1 - value, 1e-9)
-    pawns = 400 * math.log10(max(odds, 1e-9))
-    return round(max(-MOST_CENTIPAWNS, min(MOST_CENTIPAWNS, pawns)))
+    value = max(-CERTAIN, min(CERTAIN, value))
+    return round(400 * math.log10((1 + value) / (1 - value)))
 
 
 def score(line: Line) -> str:
