@@ -5,8 +5,9 @@
 RUN is the folder of a finished `rookery train connect4 --run RUN`; each contestant learns its rows
 with the same fresh net. Prints a line each:
 
-    rows/s, how many times as fast as one trainer of one thread, share of time spent on exchanging,
-    MB sent an update, memory of all trainers, and the errors of the bare net (Connect Four, all
+    rows/s, how many times as fast as one trainer of one thread, CPU time a thousand rows (of use on
+    a machine that others use too), share of time spent on exchanging, MB sent an update, memory of
+    all trainers, and the errors of the bare net (Connect Four, all
     groups) after the same number of rows and after the same time
 
 and then what supervision costs, and how long it takes from a kill to the next completed update.
@@ -76,6 +77,7 @@ CONTESTANTS = [
     Contestant("data_parallel topk", (*APART, "learning.compress=topk"), 2),
     Contestant("uneven equal shares", (*TOGETHER, "learning.balance_every=0"), 2, is_uneven=True),
     Contestant("uneven fair shares", (*TOGETHER, "learning.balance_every=16"), 2, is_uneven=True),
+    Contestant("one trainer in parts", (*TOGETHER, *IN_PARTS)),
     Contestant("one process in parts", IN_PARTS, threads=-1),
     Contestant("pipeline", CUT, 2),
     Contestant("pipeline in parts", (*CUT, *IN_PARTS), 2),
@@ -130,6 +132,7 @@ class Bench:
             self.warm_up(lesson, contestant)
             lesson.seconds, lesson.rows, reports = 0.0, 0, []
             nets: dict[str, nn.Module] = {}
+            begun = cpu_seconds()
             while len(nets) < 2:
                 reports.append(lesson.learn())
                 if "rows" not in nets and learner.updates >= self.options.updates:
@@ -137,8 +140,9 @@ class Bench:
                 if "time" not in nets and lesson.seconds >= self.options.seconds:
                     nets["time"] = deepcopy(learner.play_net)
             rate = lesson.rows / lesson.seconds
+            cost = 1000 * (cpu_seconds() - begun) / lesson.rows
         errors = {name: self.errors_of(net) for name, net in nets.items()}
-        return rate, describe(rate, merge_reports(reports), errors)
+        return rate, describe(rate, cost, merge_reports(reports), errors)
 
     def warm_up(self, lesson: Lesson, contestant: Contestant) -> None:
         """Until everybody has joined and the shares are settled."""
@@ -217,6 +221,12 @@ def trainers() -> list[psutil.Process]:
     return sorted(found, key=lambda process: process.create_time())
 
 
+def cpu_seconds() -> float:
+    """CPU time that this process and the trainers have taken so far."""
+    times = [process.cpu_times() for process in (psutil.Process(), *trainers())]
+    return sum(each.user + each.system for each in times)
+
+
 def share_a_core(processes: list[psutil.Process]) -> None:
     """Two trainers on a core each, and what was started last on the second one's."""
     for process, core in zip(processes, (0, 1, 1), strict=True):
@@ -232,8 +242,8 @@ def tell(event: Event) -> None:
     print(f"  {event.worker} {event.what}; {event.done}")
 
 
-def describe(rate: float, report: LearnReport, errors: dict[str, float]) -> str:
-    said = f"{rate:.0f} rows/s"
+def describe(rate: float, cost: float, report: LearnReport, errors: dict[str, float]) -> str:
+    said = f"{rate:.0f} rows/s, {cost:.2f} CPU s a thousand rows"
     if report.ranks:
         ranks = report.ranks
         said += (
