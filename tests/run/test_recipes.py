@@ -30,8 +30,10 @@ SHRUNK = [
 
 
 def shrunk(config: Config) -> Config:
-    """The same run within seconds: games as long as its own, but few, and a tiny net."""
-    return apply(config, [*SHRUNK, f"run.moves={max(9, config.run.moves)}"])
+    """The same run within seconds: few games, cut short where it cuts them, and a tiny net."""
+    moves = max(9, config.run.moves)
+    plies = moves if config.selfplay.max_plies else 0
+    return apply(config, [*SHRUNK, f"run.moves={moves}", f"selfplay.max_plies={plies}"])
 
 
 def check_loads(path: Path) -> None:
