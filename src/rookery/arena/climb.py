@@ -31,7 +31,7 @@ class ClimbPlan:
     width: float = 0.0
     """No pair begins when the 95 % interval is narrower than this, in Elo."""
     at_once: int = 64
-    """Games that go on at the same time."""
+    """Games that go on at the same time, at most: a quarter, so that later ones are well chosen."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -39,6 +39,11 @@ class ClimbPlan:
             number = getattr(self, name)
             if number < 2 or number % 2:
                 raise ConfigError(f"games are played in pairs: {name} is even, got {number}")
+
+    @property
+    def pairs_at_once(self) -> int:
+        """Pairs that go on at the same time."""
+        return max(1, min(self.at_once, self.games // 4) // 2)
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ class _Ascent:
             plain_player(rung.player, game, seed=part_seed(plan.seed, number, side=1))
             for number, rung in enumerate(ladder.rungs)
         ]
-        self.slots = Slots(game, player, rungs, min(plan.at_once, plan.games) // 2)
+        self.slots = Slots(game, player, rungs, plan.pairs_at_once)
         self.pairs: list[tuple[int, Pair]] = []
         """The pairs that have ended, with the numbers of their rungs."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from rookery.arena.players import plain_player
+from rookery.arena.players.engines import FAMILIES
 from rookery.base import ConfigError, UnknownName
 from rookery.games import Game
 
@@ -53,10 +54,12 @@ class Ladder:
             try:
                 plain_player(rung.player, game, seed=0)
             except ConfigError as error:
-                without = ",".join(
-                    rung.player for rung in self.rungs if rung.player.startswith(("ra", "mi"))
-                )
-                raise ConfigError(f"{error}; or rate without engines: --rungs {without}") from error
+                raise ConfigError(f"{error}; or rate by --rungs {self._plain()}") from error
+
+    def _plain(self) -> str:
+        """The rungs that need no engine."""
+        names = [rung.player for rung in self.rungs]
+        return ",".join(name for name in names if name.partition(":")[0] not in FAMILIES)
 
 
 def load_ladder(name: str) -> Ladder:

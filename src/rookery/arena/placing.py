@@ -44,14 +44,15 @@ def place(elos: Sequence[float], rungs: Sequence[int], scores: Sequence[float]) 
     A pair won and lost by half against the rung that was met most is added for the rating, so that
     it is finite; the interval holds every rating beside which the scores are not too unlikely.
     """
-    met, points = np.asarray(rungs, np.intp), np.asarray(scores, np.float64)
-    opponents = np.asarray(elos, np.float64)[met]
-    usual = float(np.asarray(elos)[np.bincount(met).argmax()])
-    grid = _grid(elos)
-    likelihood = _likelihood(grid, opponents, points)
-    added = _likelihood(grid, np.array([usual]), np.array([0.5]))
-    elo = float(grid[(likelihood + added).argmax()])
-    inside = likelihood >= likelihood.max() - _spread(elo, opponents, points) * Z95**2 / 2
+    opponents, points = np.asarray(elos, np.float64), np.asarray(scores, np.float64)
+    met = np.asarray(rungs, np.intp)
+    pairs = np.bincount(met, minlength=len(elos)).astype(np.float64)
+    won = np.bincount(met, weights=points, minlength=len(elos)).astype(np.float64)
+    usual = np.eye(len(elos))[pairs.argmax()]
+    grid = np.arange(min(elos) - BEYOND, max(elos) + BEYOND + STEP, STEP)
+    likelihood = _likelihood(grid, opponents, pairs, won)
+    elo = float(grid[(likelihood + _likelihood(grid, opponents, usual, usual / 2)).argmax()])
+    inside = likelihood >= likelihood.max() - _spread(elo, opponents[met], points) * Z95**2 / 2
     low = -inf if (points == 0).all() else min(elo, float(grid[inside][0]))
     high = inf if (points == 1).all() else max(elo, float(grid[inside][-1]))
     return Placement(elo, low, high)
@@ -76,15 +77,11 @@ def next_rung(elos: Sequence[float], assigned: Sequence[int], place: Placement |
     return int((tells / (counts + 1)).argmax())
 
 
-def _grid(elos: Sequence[float]) -> Floats:
-    return np.arange(min(elos) - BEYOND, max(elos) + BEYOND + STEP, STEP)
-
-
-def _likelihood(grid: Floats, opponents: Floats, scores: Floats) -> Floats:
-    """The log likelihood of the scores at each rating of the grid, a pair taken for one game."""
+def _likelihood(grid: Floats, opponents: Floats, pairs: Floats, won: Floats) -> Floats:
+    """The log likelihood at each rating of the grid of having won so much of so many pairs."""
     gaps = (grid[:, None] - opponents[None, :]) / ELO_PER_NAT
-    won, lost = -np.logaddexp(0, -gaps), -np.logaddexp(0, gaps)
-    total: Floats = (scores * won + (1 - scores) * lost).sum(axis=1)
+    lost = -np.logaddexp(0, gaps)
+    total: Floats = (won * (gaps + lost) + (pairs - won) * lost).sum(axis=1)
     return total
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rookery.arena.book import has_book
 from rookery.arena.lockstep import distinct, outcomes, play_each, successors
 from rookery.arena.match import (
     MatchGame,
@@ -126,6 +127,7 @@ class MatchRuler(Ruler):
     games: int = 64
     """Games against each opponent."""
     opening_plies: int = 2
+    """Random ones, where the game has no book."""
     seed: int = 0
 
     @property
@@ -152,7 +154,8 @@ class MatchRuler(Ruler):
 
     @property
     def _plan(self) -> MatchPlan:
-        return MatchPlan(self.games, self.seed, self.opening_plies)
+        book = has_book(self.game)
+        return MatchPlan(self.games, self.seed, self.opening_plies, book=book)
 
     def _opponents(self, seed: int) -> tuple[Player, Player]:
         return MinimaxPlayer(self.game, 2, seed=seed), RandomPlayer(self.game, seed)

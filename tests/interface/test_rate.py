@@ -1,0 +1,91 @@
+"""`rookery rate`: a tiny net of chess against rungs that need no engine."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rookery.games import game
+from rookery.nets import NetConfig, build_net
+from rookery.run import RunFolder, recipe_for
+
+RUNGS = "random,minimax:1"
+FEW = ("--games", 8, "--rungs", RUNGS, "--devices", "cpu")
+
+
+@pytest.fixture(scope="module")
+def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of chess with nets of two iterations that never learned."""
+    chess, path = game("chess"), tmp_path_factory.mktemp("runs") / "fresh"
+    config = replace(recipe_for("chess", None), net=NetConfig(width=8, depth=1, value_width=8))
+    config = replace(config, run=replace(config.run, inference="float32"))
+    folder = RunFolder.create(path, config)
+    for iteration in (1, 2):
+        net = build_net(
+            config.net,
+            chess.planes_shape,
+            chess.num_actions,
+            policy_cells=chess.policy_cells,
+            seed=iteration,
+        )
+        folder.save_weights(net, iteration=iteration, step=0)
+    return path
+
+
+def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    answer = rookery("rate", f"{chess_run}@1:0", *FEW, "--games-file", games)
+    assert answer.code == 0 and "95 % interval" in answer.out
+    assert "random" in answer.out and "stockfish" in answer.out
+    lines = [json.loads(line) for line in games.read_text().splitlines()]
+    assert len(lines) == 8 and {line[0] for line in lines} == set(RUNGS.split(","))
+    chess = game("chess")
+    for _, opening, moves, _, result, fault in lines:
+        assert fault == "" and result in (-1, 0, 1)
+        chess.replay(opening + moves)
+
+
+def test_json_has_the_rating_the_interval_and_every_rung(rookery, chess_run: Path) -> None:
+    answer = rookery("rate", chess_run, *FEW, "--simulations", 2, "--json")
+    found = json.loads(answer.out)
+    assert found["simulations"] == 2 and found["ladder"] == "stockfish"
+    assert found["games"] == sum(
+        rung["wins"] + rung["draws"] + rung["losses"] for rung in found["rungs"]
+    )
+    assert found["games"] == 8 and found["distinct_games"] == 8 and found["forfeited"] == 0
+    assert found["low"] is None or found["low"] <= found["elo"]
+
+
+def test_players_without_a_net_are_rated_too(rookery) -> None:
+    answer = rookery("rate", "minimax:1", "--games", 4, "--rungs", "random", "--json")
+    assert json.loads(answer.out)["player"] == "minimax:1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["random", "--games", "7"], "even"),
+        (["random", "--ladder", "stokfish"], "did you mean stockfish"),
+        (["random", "--rungs", "minimax:9"], "did you mean minimax"),
+        (["nowhere"], "nowhere"),
+        (["uci:no-such-engine", "--rungs", "random"], "no engine 'no-such-engine'"),
+    ],
+)
+def test_mistakes_are_one_line(mistake, arguments: list[str], told: str) -> None:
+    assert told in mistake("rate", *arguments)
+
+
+def test_a_missing_engine_names_its_package(mistake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rookery.arena.players.engines.FOLDERS", "")
+    monkeypatch.setenv("PATH", "")
+    assert "apt install" in mistake("rate", "random")
+
+
+def test_a_run_of_another_game_cannot_climb(mistake, finished_run: Path) -> None:
+    assert "plays tictactoe, not chess" in mistake("rate", finished_run)
+
+
+def test_matches_of_chess_begin_from_the_book(rookery) -> None:
+    answer = rookery("match", "random", "minimax:1", "--game", "chess", "--games", 4)
+    assert answer.code == 0 and "openings of the book" in answer.out
