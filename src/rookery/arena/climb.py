@@ -74,6 +74,7 @@ class ClimbReport:
     margin: float
     """How far the ladder itself may be wrong there, half a 95 % interval."""
     rows: tuple[RungResult, ...]
+    """One for every rung, the weakest first."""
     distinct_games: int
     games: tuple[RatedGame, ...]
     """Games 2n and 2n + 1 are a pair."""

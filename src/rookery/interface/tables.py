@@ -71,9 +71,19 @@ def rung_table(report: ClimbReport) -> Table:
 def rating_verdict(report: ClimbReport) -> str:
     """The rating in words, and how many games it really rests on."""
     return (
-        f"rating {rating(report.place)}; the ladder itself is known to {report.margin:.0f} there; "
+        f"rating {rating(report.place)}, {_between(report)}; "
+        f"the ladder itself is known to {report.margin:.0f} there; "
         f"{count(report.distinct_games)} of {count(len(report.games))} games are distinct"
     )
+
+
+def _between(report: ClimbReport) -> str:
+    """The rungs next to the rating."""
+    below = [row.rung.player for row in report.rows if row.rung.elo <= report.place.elo]
+    above = [row.rung.player for row in report.rows if row.rung.elo > report.place.elo]
+    if below and above:
+        return f"between {below[-1]} and {above[0]}"
+    return f"above {below[-1]}" if below else f"below {above[0]}"
 
 
 def _table(columns: Sequence[Column], title: str) -> Table:
