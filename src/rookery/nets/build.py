@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,8 @@ from rookery.nets.resnet import ResNet
 from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
+Sizes = dict[str, Any]
+"""What every kind of net is made with, by name."""
 LEAST = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
 """Whole numbers, and what they may be from."""
 
@@ -64,39 +67,21 @@ class NetConfig:
         return f"{self.kind} {self.width} x {self.depth}{steps}"
 
 
-def build_resnet(
-    config: NetConfig, planes_shape: PlanesShape, num_actions: int, policy_cells: Tensor | None
-) -> nn.Module:
+def build_resnet(config: NetConfig, sizes: Sizes) -> nn.Module:
     """A residual tower with random weights."""
-    return ResNet(
-        planes_shape,
-        num_actions,
-        width=config.width,
-        depth=config.depth,
-        policy_channels=config.policy_channels,
-        value_width=config.value_width,
-        policy_cells=policy_cells,
-    )
+    return ResNet(**sizes)
 
 
-def build_spiking(
-    config: NetConfig, planes_shape: PlanesShape, num_actions: int, policy_cells: Tensor | None
-) -> nn.Module:
+def build_spiking(config: NetConfig, sizes: Sizes) -> nn.Module:
     """A spiking tower with random weights."""
-    return SpikingNet(
-        planes_shape,
-        num_actions,
-        width=config.width,
-        depth=config.depth,
-        policy_channels=config.policy_channels,
-        value_width=config.value_width,
-        policy_cells=policy_cells,
-        firing=Firing(config.steps, config.decay, config.threshold, config.surrogate),
-    )
+    firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
+    return SpikingNet(**sizes, firing=firing)
 
 
-Builder = Callable[[NetConfig, PlanesShape, int, Tensor | None], nn.Module]
-BUILDERS: dict[str, Builder] = {"resnet": build_resnet, "spiking": build_spiking}
+BUILDERS: dict[str, Callable[[NetConfig, Sizes], nn.Module]] = {
+    "resnet": build_resnet,
+    "spiking": build_spiking,
+}
 
 
 def build_net(
@@ -112,10 +97,18 @@ def build_net(
     It maps planes float32 [B, P, H, W] to policy logits [B, A] and win, draw, loss logits [B, 3].
     `policy_cells` [A] is where it draws each action on the board, if the game says so.
     """
+    sizes: Sizes = {
+        "planes_shape": planes_shape,
+        "num_actions": num_actions,
+        "width": config.width,
+        "depth": config.depth,
+        "policy_channels": config.policy_channels,
+        "value_width": config.value_width,
+        "policy_cells": None if policy_cells is None else torch.as_tensor(policy_cells),
+    }
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(generator(seed, "net").integers(2**63)))
-        cells = None if policy_cells is None else torch.as_tensor(policy_cells)
-        return BUILDERS[config.kind](config, planes_shape, num_actions, cells)
+        return BUILDERS[config.kind](config, sizes)
 
 
 def count_parameters(net: nn.Module) -> int:
