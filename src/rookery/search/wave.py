@@ -109,7 +109,7 @@ def bind(rules: ModuleType) -> ModuleType:
     @compiled
     def begin(tree, settings, wave, planes):  # type: ignore[no-untyped-def]
         """Empty the tree but for its root, which waits for the net alone."""
-        one.begin(tree, settings, np.int64(0), ROOT)
+        one.begin(tree, np.int64(0), ROOT)
         lend(tree, settings, wave, ROOT)
         one.write_planes(tree, ROOT, planes[0])
 
