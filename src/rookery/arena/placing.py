@@ -47,7 +47,7 @@ def place(elos: Sequence[float], rungs: Sequence[int], scores: Sequence[float]) 
     opponents, points = np.asarray(elos, np.float64), np.asarray(scores, np.float64)
     met = np.asarray(rungs, np.intp)
     pairs = np.bincount(met, minlength=len(elos)).astype(np.float64)
-    won = np.bincount(met, weights=points, minlength=len(elos))
+    won = np.bincount(met, weights=points, minlength=len(elos)).astype(np.float64)
     usual = np.eye(len(elos))[pairs.argmax()]
     grid = np.arange(min(elos) - BEYOND, max(elos) + BEYOND + STEP, STEP)
     likelihood = _likelihood(grid, opponents, pairs, won)
