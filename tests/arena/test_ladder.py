@@ -181,7 +181,7 @@ def test_a_ladder_of_another_game_is_refused() -> None:
         load_ladder("stockfish").check(TICTACTOE)
     with pytest.raises(UnknownName, match="stockfish"):
         load_ladder("stokfish")
-    with pytest.raises(UnknownName, match="minimax:1"):
+    with pytest.raises(UnknownName, match="did you mean minimax"):
         load_ladder("stockfish").only(["minimax:9"])
 
 
