@@ -23,29 +23,28 @@ CONFIG = replace(TOGETHER, patience=4.0)
 
 
 class Fallible(RankLearner):
-    """A rank that may fail at any batch: `chance` of an error, half of them of memory."""
+    """A rank that fails after `batches_left` batches; every other process for want of memory."""
 
-    chance = 0.0
-    dice = np.random.default_rng()
+    batches_left = 0
 
     def _batch(self, window: Any, number: int) -> Any:
-        if self.dice.random() < self.chance:
-            if self.dice.random() < 0.5:
+        if Fallible.batches_left <= 0:
+            if os.getpid() % 2:
                 raise torch.OutOfMemoryError("out of memory, on purpose")
             raise ValueError("an error, on purpose")
+        Fallible.batches_left -= 1
         return super()._batch(window, number)
 
 
 def throwing_now_and_then(link: Link, job: Mapping[str, Any]) -> None:
-    """A trainer that has an accident every forty updates or so."""
-    Fallible.chance, Fallible.dice = 0.025, np.random.default_rng(os.getpid())
+    """A trainer that has an accident every forty batches or so."""
+    Fallible.batches_left = int(np.random.default_rng(os.getpid()).integers(25, 50))
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
     trainer.trainer(link, job)
 
 
 def throwing_at_once(link: Link, job: Mapping[str, Any]) -> None:
     """A trainer that never gets anywhere."""
-    Fallible.chance = 1.0
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
     trainer.trainer(link, job)
 

@@ -26,8 +26,8 @@ from faulty_trainers import (
     processes,
     window,
 )
-from rank_processes import learn_alone
-from rookery.learning import GroupBroken, LearningDiverged
+from rank_processes import learn_alone, new_learner
+from rookery.learning import GroupBroken, Learner, LearningDiverged
 from rookery.replay import Window
 from rookery.run import Moment, RunFolder, Stats, apply, recipe_for, train
 from rookery.run.checkpoint import Checkpoint
@@ -116,11 +116,18 @@ def test_a_net_that_is_cut_learns_what_a_whole_one_learns() -> None:
     with team_of(3, CUT) as (team, events):
         rows = window()
         assert [rank.rows for rank in team.learn(rows, 20, progress=0.2).ranks] == [20 * 16] * 3
-        alone = learn_alone(CUT, 20).play_net.state_dict()
-        play = team.play_net.state_dict()
-        assert all(torch.allclose(play[name], alone[name], atol=1e-5) for name in alone)
+        assert play_weights_apart(learn_alone(CUT, 20).play_net, team.play_net) < 2e-3
         assert distance_from_undisturbed(team, rows, CUT) < 2e-3
         assert not events
+
+
+def play_weights_apart(one: torch.nn.Module, other: torch.nn.Module) -> float:
+    """The distance of their weights, in units of the way that the first has come."""
+    start = new_learner(Learner, CUT).play_net
+    ours, theirs, first = (
+        torch.cat([weight.flatten() for weight in net.parameters()]) for net in (one, other, start)
+    )
+    return float((ours - theirs).norm() / (ours - first).norm())
 
 
 @pytest.mark.parametrize("rank", [0, 1])
