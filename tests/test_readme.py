@@ -99,7 +99,7 @@ COMMANDS = {
     "play connect4": Entry("connect4 net plays", "--simulations 2", typed="4\nquit\n"),
     "eval connect4 --simulations 0": Entry("begin-hard"),
     "train chess": Entry("Finished: chess in runs/chess-1", SHORT),
-    "play chess --opponent minimax:2": Entry("chess against minimax:2", typed="quit\n"),
+    "play chess": Entry("chess net plays", "--simulations 2", typed="e4\nquit\n"),
     "train chess:history=3": Entry("chess:history=3 in runs/chess-history-3-1", SHORT),
     "match runs/chess-1:16 minimax:1 --games 20 --pgn match.pgn": Entry("Elo", "--games 2"),
     "games export runs/chess-1 --pgn selfplay.pgn --games 50": Entry("games in selfplay.pgn"),
