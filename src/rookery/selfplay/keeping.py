@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rookery.base import RunFolderError
 from rookery.runtime import as_tensor, copy_in, to_host
 
 Columns = Mapping[str, Any]
@@ -37,6 +38,10 @@ def pack_games(columns: Columns) -> dict[str, NDArray[Any]]:
 
 def unpack_games(columns: Columns, kept: Mapping[str, NDArray[Any]]) -> None:
     """Fill the columns with what `pack_games` kept; the first games, where there are fewer now."""
+    if kept["history.states"].ndim > 1:
+        raise RunFolderError(
+            "its games under way were kept by an older Rookery; begin a new run with --init RUN"
+        )
     for name, column in columns.items():
         if not is_of_rows(name, column):
             copy_in(column, kept[name][: len(column)].astype(column.dtype))
