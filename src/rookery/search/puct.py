@@ -28,15 +28,6 @@ def survey(tree: Tree, g: Index, node: Index) -> tuple[Index, Number]:
 
 
 @compiled
-def noisy_prior(tree: Tree, settings: Settings, g: Index, node: Index, i: Index) -> Number:
-    """The prior of edge i of `node`, with noise mixed in at the root."""
-    prior = tree.edges[g, tree.nodes[g, node].first_edge + i].prior
-    if node == 0:
-        prior += settings.noise_fraction * (tree.noise[g, i] - prior)
-    return prior
-
-
-@compiled
 def select(
     tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index, node: Index
 ) -> Index:
@@ -45,11 +36,12 @@ def select(
     total, mean = survey(tree, g, node)
     growth = math.log((np.float32(total) + settings.c_base + np.float32(2.0)) / settings.c_base)
     bonus = (settings.c_init + growth) * math.sqrt(np.float32(total + 1))
+    noise_fraction = settings.noise_fraction if node == 0 else np.float32(0.0)
     best, best_score = first, NEVER
     for i in range(count):
         edge = tree.edges[g, first + i]
         value = edge_value(edge) if edge.visits > 0 else mean - settings.first_play_reduction
-        prior = noisy_prior(tree, settings, g, node, i)
+        prior = edge.prior + noise_fraction * (tree.noise[g, i] - edge.prior)
         score = value + bonus * prior / np.float32(1 + edge.visits)
         is_lost = settings.prove and edge.proof == LOSS
         if score > best_score and not is_lost:
