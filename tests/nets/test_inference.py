@@ -3,9 +3,11 @@ import pytest
 import torch
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from rookery import games
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.nets import Evaluator, NetConfig, build_net, inference
 from rookery.nets.resnet import ConvNorm, fold
+from rookery.run.shipped import load_shipped
 
 TICTACTOE = ((2, 3, 3), 9)
 CONNECT4 = ((2, 6, 7), 7)
@@ -132,10 +134,11 @@ def slowed(monkeypatch, seconds):
     return seen
 
 
-def test_a_hopeless_method_costs_three_boards(monkeypatch):
-    seen = slowed(monkeypatch, seconds=0.5)
+@pytest.mark.parametrize(("seconds", "boards"), [(0.3, 3), (1.1, 1)])
+def test_a_hopeless_method_costs_three_boards_or_a_second(monkeypatch, seconds, boards):
+    seen = slowed(monkeypatch, seconds)
     choice = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=64).choice
-    assert seen == [1, 1, 1]
+    assert seen == [1] * boards
     assert choice.dropped["float16"].startswith("hopeless")
     assert choice.method != "float16"
 
@@ -146,6 +149,34 @@ def test_a_method_that_disagrees_is_dropped_even_on_an_untrained_net(monkeypatch
     choice = Evaluator(net, CONNECT4[0], batch_size=16).choice
     assert choice.method == "float32"
     assert choice.dropped["float16"].startswith(("differs from float32", "hopeless"))
+
+
+@pytest.mark.parametrize(
+    ("boards_off", "by", "found"), [(1, 0.15, 0.015), (64, 0.015, 0.015), (1, 0.6, 0.06)]
+)
+def test_methods_are_told_apart_on_average_and_on_single_boards(boards_off, by, found):
+    right = torch.full((64, 3), 1 / 3), torch.full((64, 3), 1 / 3)
+    wrong = right[0].clone(), right[1]
+    wrong[0][:boards_off, 0] += by
+    assert inference.disagreement(wrong, right) == pytest.approx(found)
+
+
+def test_no_number_is_no_agreement():
+    right = torch.full((4, 3), 1 / 3), torch.full((4, 3), 1 / 3)
+    wrong = right[0].clone(), right[1]
+    wrong[0][2, 0] = np.nan
+    assert not inference.disagreement(wrong, right) <= inference.TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["chess", "connect4"])
+def test_a_trained_net_may_be_rounded_to_half_precision(name):
+    rules = games.game(name)
+    net, boards = load_shipped(rules).build(), inference.random_boards(32, rules.planes_shape)
+    answers = [Evaluator(net, rules.planes_shape, method=m)(boards) for m in ("float32", "float16")]
+    right, rounded = [
+        (torch.from_numpy(logits).softmax(1), torch.from_numpy(wdl)) for logits, wdl in answers
+    ]
+    assert 1e-4 < inference.disagreement(rounded, right) <= inference.TOLERANCE / 2
 
 
 def test_a_method_asked_for_is_not_measured():

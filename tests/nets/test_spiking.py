@@ -23,7 +23,6 @@ from rookery.nets import (
     pack,
     unpack,
 )
-from rookery.nets.inference import disagreement
 from rookery.nets.lif import LeakyFire
 from rookery.nets.resnet import fold
 
@@ -163,15 +162,6 @@ def test_a_method_is_chosen_without_mention_of_fused_calls(kind):
     more = {"device": CPU} if kind is CudaEvaluator else {}
     choice = kind(trained_net(CONNECT4), CONNECT4[0], **more).choice
     assert not [name for name in (choice.method, *choice.dropped) if name.startswith("fused")]
-
-
-def test_a_neuron_tipped_on_one_board_does_not_rule_a_method_out():
-    right = torch.full((64, 3), 1 / 3), torch.full((64, 3), 1 / 3)
-    wrong = right[0].clone(), right[1]
-    wrong[0][7, 0] += 0.32
-    assert disagreement(trained_net(CONNECT4), wrong, right) == pytest.approx(0.005)
-    residual = build_net(NetConfig(width=8, depth=1), *CONNECT4)
-    assert disagreement(residual, wrong, right) == pytest.approx(0.32)
 
 
 def test_a_spiking_and_a_residual_net_answer_as_one():

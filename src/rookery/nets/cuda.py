@@ -255,7 +255,7 @@ def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
         except (RuntimeError, AttributeError, AssertionError) as error:
             dropped[method] = f"failed: {str(error).partition(chr(10))[0]}"
             continue
-        difference = disagreement(net, _probabilities(found), _probabilities(expected))
+        difference = disagreement(_probabilities(found), _probabilities(expected))
         if difference <= TOLERANCE:
             return Choice(method, dropped=dropped)
         dropped[method] = f"differs from float32 by {difference:.3g}"

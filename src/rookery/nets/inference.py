@@ -30,7 +30,6 @@ from torch import Tensor, nn
 
 from rookery.base import ConfigError, RookeryError, UnknownName, generator
 from rookery.nets.build import PlanesShape
-from rookery.nets.lif import LeakyFire
 from rookery.nets.resnet import TowerConv, fold, without_zero_layers
 
 Planes = NDArray[np.float32]
@@ -53,8 +52,12 @@ HOPELESS = 6
 """A method this many times slower than float32 on a few boards is not measured further."""
 HOPELESS_TRIES = 3
 """Before giving up: the first call prepares kernels, others may be disturbed."""
+HOPELESS_SECONDS = 1.0
+"""After which nothing more is tried."""
 TOLERANCE = 0.02
 """Largest disagreement with float32 that a method may show."""
+WORST = 10
+"""How many times as far as on average a method may be off on a single board."""
 
 
 @dataclass(frozen=True)
@@ -225,14 +228,19 @@ class _Trial:
         if method in DTYPES and any(self._is_hopeless(plan, count) for count in few):
             return f"hopeless: a few boards take over {HOPELESS} times as long as in float32"
         (logits, wdl), (policy, value) = plan(self._boards), self._expected
-        error = disagreement(self._net, (logits.softmax(1), wdl), (policy.softmax(1), value))
+        error = disagreement((logits.softmax(1), wdl), (policy.softmax(1), value))
         return "" if error <= TOLERANCE else f"differs from float32 by {error:.3g}"
 
     def _is_hopeless(self, plan: _Plan, count: int) -> bool:
         boards = self._boards[:count]
         limit = HOPELESS * min(_seconds(lambda: self._plain(boards)) for _ in range(5))
-        tries = (_seconds(lambda: plan(boards)) for _ in range(HOPELESS_TRIES))
-        return all(seconds > limit for seconds in tries)
+        end = time.perf_counter() + HOPELESS_SECONDS
+        for _ in range(HOPELESS_TRIES):
+            if _seconds(lambda: plan(boards)) <= limit:
+                return False
+            if time.perf_counter() > end:
+                break
+        return True
 
 
 def _choose(
@@ -282,22 +290,23 @@ def in_precision(folded: nn.Module, dtype: torch.dtype) -> nn.Module:
     return net
 
 
-def disagreement(net: nn.Module, found: Outputs, expected: Outputs) -> float:
-    """How far apart the probabilities of two methods are: the largest difference on any board.
+def disagreement(found: Outputs, expected: Outputs) -> float:
+    """How far apart the probabilities of two methods are: on average over boards, by the largest.
 
-    Of nets that spike, its mean over the boards: on nearly all of them rounding tips some neuron
-    over its threshold, and moves a probability a little to either side.
+    Rounding moves some probability of a trained net by more than that on a few boards, and tips
+    neurons of a net that spikes on nearly all: a single board counts by a WORSTth.
     """
     gaps = [(mine - theirs).abs().amax(1) for mine, theirs in zip(found, expected, strict=True)]
-    worst = torch.stack(gaps).amax(0)
-    spikes = any(isinstance(module, LeakyFire) for module in net.modules())
-    return (worst.mean() if spikes else worst.max()).item()
+    largest = torch.stack(gaps).amax(0)
+    return max(largest.mean().item(), largest.max().item() / WORST)
 
 
 def random_boards(count: int, planes_shape: PlanesShape) -> Planes:
-    """Planes [count, P, H, W] of random stones, always the same."""
-    stream = generator(0, "inference boards")
-    return (stream.random((count, *planes_shape)) < 0.3).astype(np.float32)
+    """Planes [count, P, H, W] of random stones, one on every other cell, always the same."""
+    planes, *cells = planes_shape
+    stones = generator(0, "inference boards").integers(2 * planes, size=(count, 1, *cells))
+    boards: Planes = (stones == np.arange(planes).reshape(-1, 1, 1)).astype(np.float32)
+    return boards
 
 
 def _padded(rows: Tensor, count: int) -> Tensor:

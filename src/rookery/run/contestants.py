@@ -22,6 +22,7 @@ from rookery.search import SearchConfig
 
 EVALUATORS = 4
 """Nets that a process keeps ready: making one takes seconds where its method is to be found."""
+BATCH_SIZE = 256
 SOLVED = ("connect4", "tictactoe")
 
 
@@ -45,6 +46,8 @@ class Contestant:
     """net: how it is evaluated on the CPU."""
     devices: str = "cpu"
     """net: where."""
+    batch_size: int = BATCH_SIZE
+    """net: boards it is asked about at once on the CPU, at most; "auto" measures with so many."""
 
     def player(self, game: Game, *, seed: int) -> Player:
         """The player, as if it had never played."""
@@ -63,7 +66,7 @@ class Contestant:
 
     def evaluator(self) -> Evaluator | CudaEvaluator:
         """Its net ready to be asked, the same one every time in a process."""
-        return _evaluator(self.files(), self.inference, self.devices)
+        return _evaluator(self.files(), self.inference, self.devices, self.batch_size)
 
     def files(self) -> tuple[bytes, ...]:
         """All weights that it needs."""
@@ -109,7 +112,9 @@ def fallbacks(evaluator: CudaEvaluator) -> list[str]:
 
 
 @lru_cache(maxsize=EVALUATORS)
-def _evaluator(files: tuple[bytes, ...], inference: str, devices: str) -> Evaluator | CudaEvaluator:
+def _evaluator(
+    files: tuple[bytes, ...], inference: str, devices: str, batch_size: int
+) -> Evaluator | CudaEvaluator:
     """A net ready to be asked, or several of one game that answer as one.
 
     On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
@@ -124,7 +129,7 @@ def _evaluator(files: tuple[bytes, ...], inference: str, devices: str) -> Evalua
         use_device(device)
         return CudaEvaluator(module, planes_shape, device=device)
     known = inference if inference in METHODS else "auto"
-    return Evaluator(module, planes_shape, method=known)
+    return Evaluator(module, planes_shape, method=known, batch_size=batch_size)
 
 
 @cache

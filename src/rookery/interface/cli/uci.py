@@ -1,6 +1,7 @@
 """`rookery uci`: an engine for chess programs."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,9 @@ from rookery.interface.cli.settings import NET, Devices
 
 if TYPE_CHECKING:
     from rookery.interface.uci.inbox import Inbox
+
+LEAVES = 16
+"""Positions that a processor is asked about at once, at most: more gain nothing, and take long."""
 
 
 def uci(
@@ -42,7 +46,8 @@ def _serve(run: str, iteration: int | None, devices: str, inbox: "Inbox") -> Non
     if not hasattr(net.game.module, "write_position"):
         raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
     find_device(devices)
-    contestant = net.contestant(inference="float32", devices=devices)
+    contestant = net.contestant(inference="auto", devices=devices)
+    contestant = replace(contestant, batch_size=LEAVES)
     Engine(net, contestant, inbox=inbox, say=_say).run()
 
 
