@@ -39,7 +39,7 @@ check: dev
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadgroup
 
 format: dev
 	$(BIN)/ruff check --fix
