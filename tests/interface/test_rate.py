@@ -34,8 +34,8 @@ def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_path: Path) -> None:
-    games = tmp_path / "games.jsonl"
-    answer = rookery("rate", f"{chess_run}@1:0", *FEW, "--games-file", games)
+    games, pgn = tmp_path / "games.jsonl", tmp_path / "games.pgn"
+    answer = rookery("rate", f"{chess_run}@1:0", *FEW, "--games-file", games, "--pgn", pgn)
     assert answer.code == 0 and "95 % interval" in answer.out
     assert "random" in answer.out and "stockfish" in answer.out
     lines = [json.loads(line) for line in games.read_text().splitlines()]
@@ -44,6 +44,21 @@ def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_
     for _, opening, moves, _, result, fault in lines:
         assert fault == "" and result in (-1, 0, 1)
         chess.replay(opening + moves)
+    sheets = chess.module.read_games(pgn.read_text())
+    assert [list(sheet.actions) for sheet in sheets] == [line[1] + line[2] for line in lines]
+    for sheet, (rung, _, _, is_first, result, _) in zip(sheets, lines, strict=True):
+        names = sheet.headers["White"], sheet.headers["Black"]
+        assert names.index(rung) == is_first and sheet.result == (result if is_first else -result)
+
+
+def test_files_that_are_there_are_kept(mistake, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_text("mine")
+    for command in (["rate", "random"], ["match", "random", "random", "--game", "chess"]):
+        assert "exists already and is kept" in mistake(*command, "--pgn", pgn)
+    assert "exists already and is kept" in mistake("games", "export", tmp_path, "--pgn", pgn)
+    assert "there is no folder" in mistake("rate", "random", "--pgn", tmp_path / "no" / "x.pgn")
+    assert pgn.read_text() == "mine"
 
 
 def test_json_has_the_rating_the_interval_and_every_rung(rookery, chess_run: Path) -> None:

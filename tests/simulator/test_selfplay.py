@@ -1,9 +1,11 @@
 """Self-play's kernels: every game they hand over is one that the rules allow."""
 
 import numpy as np
+import pytest
 import torch
 
 from devices import Linear
+from rookery.base import RunFolderError
 from rookery.games import Game, game
 from rookery.replay import DeviceRows, to_samples
 from rookery.search import SearchConfig
@@ -90,6 +92,13 @@ def test_games_under_way_survive_their_state() -> None:
     for place in games_of(rows):
         check_game(RULES, rows, place)
 
+
+def test_games_kept_by_an_older_layout_are_refused() -> None:
+    selfplay = new_selfplay()
+    state = dict(selfplay.state())
+    state["history.states"] = np.zeros((5, RULES.max_plies), RULES.state_dtype)
+    with pytest.raises(RunFolderError, match="begin a new run with --init"):
+        new_selfplay().restore(state)
 
 def test_the_report_counts_games() -> None:
     selfplay = new_selfplay(opening_share=0.0, temperature_plies=0)

@@ -1,11 +1,11 @@
-"""Games written down for people: those of a match, and those of a run's self-play."""
+"""Games written down for people: those of a match, of a rating, and of a run's self-play."""
 
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from rookery.arena import MatchReport
+from rookery.arena import ClimbReport, MatchGame, MatchReport
 from rookery.base import ConfigError, write_atomic
 from rookery.games import Game, ScoreSheet
 from rookery.replay import GameTrace, read_shard, trace_games
@@ -25,18 +25,27 @@ def write_sheets(rules: Game, sheets: Iterable[ScoreSheet], path: Path) -> None:
 
 def match_sheets(report: MatchReport) -> Iterator[ScoreSheet]:
     """The games of a match; rounds are pairs, 3.1 and 3.2 being the two from the third opening."""
+    event = f"{report.a} against {report.b}"
     for index, game in enumerate(report.games):
-        names = (report.a, report.b) if game.a_first else (report.b, report.a)
-        headers = {
-            "Event": f"{report.a} against {report.b}",
-            "Site": "rookery",
-            "Date": time.strftime("%Y.%m.%d"),
-            "Round": f"{index // 2 + 1}.{index % 2 + 1}",
-            "White": names[0],
-            "Black": names[1],
-        }
-        result = game.result if game.a_first else -game.result
-        yield ScoreSheet(game.opening + game.moves, result, headers=headers)
+        headers = {"Event": event, "Round": f"{index // 2 + 1}.{index % 2 + 1}"}
+        yield _played_sheet(game, (report.a, report.b), headers)
+
+
+def climb_sheets(report: ClimbReport) -> Iterator[ScoreSheet]:
+    """The games by which a player was rated, in the order of their ends."""
+    event = f"{report.player} on the ladder {report.ladder}"
+    for number, rated in enumerate(report.games, 1):
+        headers = {"Event": event, "Round": str(number)}
+        yield _played_sheet(rated.game, (report.player, rated.rung), headers)
+
+
+def _played_sheet(game: MatchGame, names: tuple[str, str], headers: dict[str, str]) -> ScoreSheet:
+    """A game of the players a and b."""
+    white, black = names if game.a_first else names[::-1]
+    place = {"Site": "rookery", "Date": time.strftime("%Y.%m.%d")}
+    result = game.result if game.a_first else -game.result
+    everything = {**headers, **place, "White": white, "Black": black}
+    return ScoreSheet(game.opening + game.moves, result, headers=everything)
 
 
 def run_sheets(folder: RunFolder, count: int) -> list[ScoreSheet]:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.settings import check_new_files
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -56,6 +58,7 @@ def export(
     from rookery.interface.wording import screen
     from rookery.run import RunFolder
 
+    check_new_files(pgn)
     folder = RunFolder(run)
     require_notation(folder.game)
     sheets = run_sheets(folder, count)

@@ -12,6 +12,7 @@ from rookery.interface.cli.settings import (
     ClusterAddress,
     Devices,
     Workers,
+    check_new_files,
     count_workers,
     print_note,
 )
@@ -54,6 +55,7 @@ def match(
     from rookery.interface.scores import match_sheets, require_notation, write_sheets
     from rookery.run import play_match_over
 
+    check_new_files(pgn)
     rules = _game(game, (a, b))
     if pgn is not None:
         require_notation(rules)

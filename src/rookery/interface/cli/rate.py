@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Devices, print_note
+from rookery.interface.cli.settings import Devices, check_new_files, print_note
 
 if TYPE_CHECKING:
     from rookery.arena import ClimbPlan, ClimbReport, Placement, Watch
@@ -40,6 +40,7 @@ def rate(
     games_file: Annotated[
         Path | None, typer.Option(help="Write every game there, a line of JSON each.")
     ] = None,
+    pgn: Annotated[Path | None, typer.Option(help="Write the games here, as PGN.")] = None,
     devices: Devices = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
 ) -> None:
@@ -47,11 +48,15 @@ def rate(
     from rookery.arena import ClimbPlan, climb, load_ladder
     from rookery.games import game
     from rookery.interface.players import read_contestant
+    from rookery.interface.scores import climb_sheets, require_notation, write_sheets
 
+    check_new_files(games_file, pgn)
     plan = ClimbPlan(games, width=width, at_once=at_once, seed=seed)
     scale = load_ladder(ladder)
     scale = scale.only(rungs.split(",")) if rungs else scale
     rules = game(scale.game)
+    if pgn is not None:
+        require_notation(rules)
     contestant = read_contestant(
         player, rules, inference="auto", devices=devices, simulations=simulations
     )
@@ -63,6 +68,8 @@ def rate(
         print_note(f"forfeited: {fault}")
     if games_file:
         _write_games(games_file, report)
+    if pgn is not None:
+        write_sheets(rules, climb_sheets(report), pgn)
     if as_json:
         print(json.dumps(_plain(report, simulations=contestant.simulations)))
     else:

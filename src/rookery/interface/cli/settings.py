@@ -1,5 +1,6 @@
 """The options and arguments that commands share."""
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -66,6 +67,17 @@ def count_workers(text: str, devices: str) -> int | None:
     if not text.isdecimal():
         raise ConfigError(f"--workers takes a number or auto, got {text!r}")
     return int(text)
+
+
+def check_new_files(*paths: Path | None) -> None:
+    """ConfigError if one of the files cannot be written, or is there: nothing is overwritten."""
+    from rookery.base import ConfigError
+
+    for path in (path for path in paths if path is not None):
+        if os.path.lexists(path):
+            raise ConfigError(f"{path} exists already and is kept; choose another name")
+        if not path.parent.is_dir():
+            raise ConfigError(f"there is no folder {path.parent}; make it, or choose another place")
 
 
 def print_note(note: str) -> None:
