@@ -20,7 +20,7 @@ from rookery.runtime import find_device
 
 ROOT = Path(__file__).parents[1]
 GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/chess.md")
-PAGES = ("README.md", *GAMES, "docs/spiking.md", "docs/house.md")
+PAGES = ("README.md", *GAMES, "docs/spiking.md", "docs/export.md", "docs/house.md")
 ROOKERY = ".venv/bin/rookery "
 TINY = " ".join(
     f"--set {setting}"
@@ -66,6 +66,10 @@ COMMANDS = {
     "resume runs/tictactoe-demo --minutes 2": Entry(
         "3 iterations", "--set run.minutes=0 --set run.iterations=3"
     ),
+    '.venv/bin/pip install ".[export]"': Entry("export = ["),
+    "export runs/tictactoe-demo tictactoe.onnx": Entry("planes [N, 2, 3, 3] float32"),
+    "export connect4 connect4.onnx": Entry("policy [N, 7] logits"),
+    "export runs/tictactoe-demo tictactoe.safetensors --half": Entry("in tictactoe.safetensors"),
     "watch runs/tictactoe-demo": Entry("of training"),
     "train tictactoe --run runs/wide --set net.width=64 --set search.considered=8": Entry(
         "Finished: tictactoe in runs/wide", TINY
@@ -171,6 +175,16 @@ def test_python_in_the_readme_works(newcomer: Path, capsys: pytest.CaptureFixtur
     for snippet in blocks("README.md", "python"):
         exec(compile(snippet, "README.md", "exec"), {"__name__": "readme"})
     assert re.search(r"7 8 O\nplays \d with value -?[01]", capsys.readouterr().out)
+
+
+def test_python_of_an_exported_net_works(
+    newcomer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not Path("connect4.onnx").exists():
+        assert run(["export", "connect4", "connect4.onnx"]) == 0
+    (snippet,) = blocks("docs/export.md", "python")
+    exec(compile(snippet, "docs/export.md", "exec"), {"__name__": "export"})
+    assert blocks("docs/export.md", "text")[0] in capsys.readouterr().out
 
 
 def test_the_game_of_the_docs_is_short_and_keeps_the_contract(newcomer: Path) -> None:

@@ -110,3 +110,18 @@ def test_a_net_of_a_game_with_as_many_actions_is_refused(state):
 def test_a_net_for_older_rules_is_refused(state):
     with pytest.raises(ConfigError, match="is at version 2 of its rules, got a net for version 1"):
         unpack(pack(state, HEADER), NetGame("tictactoe", 2, (2, 3, 3), 9))
+
+
+def test_halved_weights_build_a_net_that_computes_in_float32(state):
+    halved = unpack(pack(unpack(pack(state, HEADER)).halved(), HEADER))
+    assert halved.state["stem.conv.weight"].dtype == torch.float16
+    assert halved.state["stem.norm.num_batches_tracked"].dtype == torch.int64
+    rebuilt = halved.build().state_dict()
+    assert rebuilt["stem.conv.weight"].dtype == torch.float32
+    assert all(torch.allclose(rebuilt[name], state[name], rtol=1e-3, atol=1e-6) for name in state)
+
+
+def test_numbers_too_large_for_half_the_bits_are_named(state):
+    state["stem.norm.running_var"][0] = 7e4
+    with pytest.raises(ConfigError, match=r"stem\.norm\.running_var has numbers too large"):
+        unpack(pack(state, HEADER)).halved()

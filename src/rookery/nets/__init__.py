@@ -6,6 +6,7 @@ from rookery.nets.cuda import METHODS as CUDA_METHODS
 from rookery.nets.cuda import CudaEvaluator
 from rookery.nets.ensemble import Ensemble
 from rookery.nets.inference import METHODS, Choice, Evaluator
+from rookery.nets.onnx_file import pack_onnx
 from rookery.nets.parts import NetPart, cut_net, most_parts
 from rookery.nets.weights import Header, NetGame, Weights, load, pack, save, unpack
 
@@ -29,6 +30,7 @@ __all__ = [
     "load",
     "most_parts",
     "pack",
+    "pack_onnx",
     "save",
     "unpack",
 ]

@@ -70,7 +70,8 @@ class LeakyFire(nn.Module):
         """Membranes and spikes, each [B, ...] a step."""
         membranes: list[Tensor] = []
         spikes: list[Tensor] = []
-        for membrane in currents.chunk(self.steps):
+        boards = currents.shape[0] // self.steps  # under `chunk`, exporters take B for a constant
+        for membrane in currents.reshape(self.steps, boards, *currents.shape[1:]).unbind():
             if membranes:
                 membrane = torch.add(membrane, membranes[-1], alpha=self.decay)
                 membrane.sub_(spikes[-1], alpha=self.threshold)

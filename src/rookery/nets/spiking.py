@@ -68,5 +68,5 @@ class SpikingNet(nn.Module):
     def tower(self, planes: Tensor) -> Tensor:
         """The mean over the steps of the last currents, [B, C, H, W]."""
         currents = self.blocks(torch.cat([self.stem(planes)] * self.steps))
-        mean: Tensor = currents.unflatten(0, (self.steps, len(planes))).mean(0)
+        mean: Tensor = currents.unflatten(0, (self.steps, planes.shape[0])).mean(0)
         return mean

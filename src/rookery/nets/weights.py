@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
@@ -71,6 +72,17 @@ class Weights:
         net.load_state_dict(dict(self.state))
         return net
 
+    def halved(self) -> dict[str, Tensor]:
+        """`state` with float32 tensors as float16; ConfigError if a number is too large for that.
+
+        Such a state is packed, loaded and built like any other, and the net computes in float32.
+        """
+        halves = {name: _half(tensor) for name, tensor in self.state.items()}
+        for name, tensor in halves.items():
+            if not tensor.isfinite().all():
+                raise ConfigError(f"{name} has numbers too large for float16; keep float32")
+        return halves
+
 
 def pack(state: Mapping[str, Tensor], header: Header) -> bytes:
     """The file of a net's `state_dict`; equal weights give equal bytes."""
@@ -118,6 +130,10 @@ def load(path: Path, game: NetGame | None = None) -> Weights:
     except FileNotFoundError as error:
         raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
     return unpack(payload, game, source=str(path))
+
+
+def _half(tensor: Tensor) -> Tensor:
+    return tensor.half() if tensor.dtype == torch.float32 else tensor
 
 
 def _read_entry(payload: bytes, source: str) -> dict[str, Any]:

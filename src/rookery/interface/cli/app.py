@@ -10,6 +10,7 @@ import typer
 from rookery import __version__
 from rookery.interface.cli.analyse import analyse
 from rookery.interface.cli.eval import evaluate
+from rookery.interface.cli.export import export
 from rookery.interface.cli.failures import USAGE, explain
 from rookery.interface.cli.games import games
 from rookery.interface.cli.match import match
@@ -35,6 +36,7 @@ app.command("match")(match)
 app.command("rate")(rate)
 app.command("analyse")(analyse)
 app.command("uci")(uci)
+app.command("export")(export)
 app.add_typer(games)
 app.command("recipes")(recipes)
 

@@ -1,0 +1,95 @@
+"""`rookery export`: a net as a file for other programs."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rookery.nets import Weights
+
+ONNX, WEIGHTS = ".onnx", ".safetensors"
+
+
+def export(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|GAME", help="A run folder, RUN@ITERATION, or a game that a net comes with."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The file: NAME.onnx or NAME.safetensors.")
+    ],
+    iteration: Annotated[
+        int | None, typer.Option(help="Write the net of this iteration, not the newest.")
+    ] = None,
+    half: Annotated[
+        bool, typer.Option("--half", help="Weights in float16, for .safetensors: half the size.")
+    ] = False,
+) -> None:
+    """Write a net to a file: ONNX for programs of any kind, or Rookery's own weights."""
+    from rookery.base import write_atomic
+
+    _check_place(out)
+    _check_half(out, half)
+    weights = _find_weights(run, iteration)
+    payload = _pack(weights, out, half)
+    write_atomic(out, payload)
+    _show(weights, out, len(payload))
+
+
+def _check_place(out: Path) -> None:
+    """ConfigError where no such file is written."""
+    from rookery.base import ConfigError
+
+    if out.suffix not in (ONNX, WEIGHTS):
+        raise ConfigError(f"{out} must end in {ONNX} or {WEIGHTS}, which says what is written")
+    if os.path.lexists(out):
+        raise ConfigError(f"{out} exists already and is kept; choose another name")
+    if not out.parent.is_dir():
+        raise ConfigError(f"there is no folder {out.parent}; make it, or choose another place")
+
+
+def _check_half(out: Path, half: bool) -> None:
+    from rookery.base import ConfigError
+
+    if half and out.suffix != WEIGHTS:
+        raise ConfigError(f"--half is for {WEIGHTS}; an {ONNX} file computes in float32")
+
+
+def _find_weights(run: str, iteration: int | None) -> "Weights":
+    from rookery.base import ConfigError
+    from rookery.interface.cli.settings import find_net
+
+    net = find_net(run, iteration=iteration)
+    if net.partners:
+        raise ConfigError(f"a file holds one net, got {run}; export each by itself")
+    return net.load()
+
+
+def _pack(weights: "Weights", out: Path, half: bool) -> bytes:
+    from rookery.nets import pack, pack_onnx
+
+    if out.suffix == ONNX:
+        return pack_onnx(weights)
+    return pack(weights.halved() if half else weights.state, weights.header)
+
+
+def _show(weights: "Weights", out: Path, size: int) -> None:
+    from rookery.interface.wording import count, screen
+
+    header = weights.header
+    lines = [
+        f"{header.game.name}, {header.config}, after {count(header.step)} updates: "
+        f"{count(size)} bytes in {out}"
+    ]
+    if out.suffix == ONNX:
+        planes = ", ".join(map(str, header.game.planes_shape))
+        lines += [
+            f"  input   planes [N, {planes}] float32",
+            f"  output  policy [N, {header.game.num_actions}] logits",
+            "  output  wdl [N, 3] win, draw, loss for the player to move, probabilities",
+        ]
+    screen().print("\n".join(lines), markup=False, soft_wrap=True)
