@@ -100,6 +100,7 @@ def test_games_kept_by_an_older_layout_are_refused() -> None:
     with pytest.raises(RunFolderError, match="begin a new run with --init"):
         new_selfplay().restore(state)
 
+
 def test_the_report_counts_games() -> None:
     selfplay = new_selfplay(opening_share=0.0, temperature_plies=0)
     selfplay.play(20, progress=0.0)

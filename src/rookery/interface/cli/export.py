@@ -1,10 +1,11 @@
 """`rookery export`: a net as a file for other programs."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rookery.interface.cli.settings import check_new_files, find_net
 
 if TYPE_CHECKING:
     from rookery.nets import Weights
@@ -32,36 +33,26 @@ def export(
     """Write a net to a file: ONNX for programs of any kind, or Rookery's own weights."""
     from rookery.base import write_atomic
 
-    _check_place(out)
-    _check_half(out, half)
+    _check_kind(out, half)
+    check_new_files(out)
     weights = _find_weights(run, iteration)
     payload = _pack(weights, out, half)
     write_atomic(out, payload)
     _show(weights, out, len(payload))
 
 
-def _check_place(out: Path) -> None:
+def _check_kind(out: Path, half: bool) -> None:
     """ConfigError where no such file is written."""
     from rookery.base import ConfigError
 
     if out.suffix not in (ONNX, WEIGHTS):
         raise ConfigError(f"{out} must end in {ONNX} or {WEIGHTS}, which says what is written")
-    if os.path.lexists(out):
-        raise ConfigError(f"{out} exists already and is kept; choose another name")
-    if not out.parent.is_dir():
-        raise ConfigError(f"there is no folder {out.parent}; make it, or choose another place")
-
-
-def _check_half(out: Path, half: bool) -> None:
-    from rookery.base import ConfigError
-
     if half and out.suffix != WEIGHTS:
         raise ConfigError(f"--half is for {WEIGHTS}; an {ONNX} file computes in float32")
 
 
 def _find_weights(run: str, iteration: int | None) -> "Weights":
     from rookery.base import ConfigError
-    from rookery.interface.cli.settings import find_net
 
     net = find_net(run, iteration=iteration)
     if net.partners:
