@@ -5,7 +5,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from rookery import games
 from rookery.base import ConfigError, RookeryError, UnknownName
-from rookery.nets import Evaluator, NetConfig, build_net, inference
+from rookery.nets import Evaluator, NetConfig, build_net, methods
 from rookery.nets.resnet import ConvNorm, fold
 from rookery.run.shipped import load_shipped
 
@@ -109,8 +109,8 @@ def test_auto_keeps_the_fastest_of_what_it_measured():
     rates = evaluator.choice.rates
     assert evaluator.method == max(rates, key=rates.get)
     assert "float32" in rates
-    assert set(inference.DTYPES) <= rates.keys() | evaluator.choice.dropped.keys()
-    assert not rates.keys() & set(inference.COMPILED)
+    assert set(methods.DTYPES) <= rates.keys() | evaluator.choice.dropped.keys()
+    assert not rates.keys() & set(methods.COMPILED)
 
 
 def test_auto_leaves_torchs_settings_alone():
@@ -122,15 +122,15 @@ def test_auto_leaves_torchs_settings_alone():
 
 def slowed(monkeypatch, seconds):
     """Make every float16 plan wait; returns the sizes of the batches it was given."""
-    call, seen = inference._TorchPlan.__call__, []
+    call, seen = methods._TorchPlan.__call__, []
 
     def slow(self, rows):
         if self._dtype == torch.float16:
             seen.append(len(rows))
-            inference.time.sleep(seconds)
+            methods.time.sleep(seconds)
         return call(self, rows)
 
-    monkeypatch.setattr(inference._TorchPlan, "__call__", slow)
+    monkeypatch.setattr(methods._TorchPlan, "__call__", slow)
     return seen
 
 
@@ -144,7 +144,7 @@ def test_a_hopeless_method_costs_three_boards_or_a_second(monkeypatch, seconds, 
 
 
 def test_a_method_that_disagrees_is_dropped_even_on_an_untrained_net(monkeypatch):
-    monkeypatch.setattr(inference, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(methods, "TOLERANCE", 1e-7)
     net = build_net(NetConfig(width=8, depth=2), *CONNECT4)
     choice = Evaluator(net, CONNECT4[0], batch_size=16).choice
     assert choice.method == "float32"
@@ -158,30 +158,30 @@ def test_methods_are_told_apart_on_average_and_on_single_boards(boards_off, by, 
     right = torch.full((64, 3), 1 / 3), torch.full((64, 3), 1 / 3)
     wrong = right[0].clone(), right[1]
     wrong[0][:boards_off, 0] += by
-    assert inference.disagreement(wrong, right) == pytest.approx(found)
+    assert methods.disagreement(wrong, right) == pytest.approx(found)
 
 
 def test_no_number_is_no_agreement():
     right = torch.full((4, 3), 1 / 3), torch.full((4, 3), 1 / 3)
     wrong = right[0].clone(), right[1]
     wrong[0][2, 0] = np.nan
-    assert not inference.disagreement(wrong, right) <= inference.TOLERANCE
+    assert not methods.disagreement(wrong, right) <= methods.TOLERANCE
 
 
 @pytest.mark.parametrize("name", ["chess", "connect4"])
 def test_a_trained_net_may_be_rounded_to_half_precision(name):
     rules = games.game(name)
-    net, boards = load_shipped(rules).build(), inference.random_boards(32, rules.planes_shape)
+    net, boards = load_shipped(rules).build(), methods.random_boards(32, rules.planes_shape)
     answers = [Evaluator(net, rules.planes_shape, method=m)(boards) for m in ("float32", "float16")]
     right, rounded = [
         (torch.from_numpy(logits).softmax(1), torch.from_numpy(wdl)) for logits, wdl in answers
     ]
-    assert 1e-4 < inference.disagreement(rounded, right) <= inference.TOLERANCE / 2
+    assert 1e-4 < methods.disagreement(rounded, right) <= methods.TOLERANCE / 2
 
 
 def test_a_method_asked_for_is_not_measured():
     evaluator = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
-    assert evaluator.choice == inference.Choice("float32")
+    assert evaluator.choice == methods.Choice("float32")
 
 
 def test_an_unknown_method_is_refused():
@@ -190,13 +190,13 @@ def test_an_unknown_method_is_refused():
 
 
 def test_compiling_without_a_compiler_is_refused(monkeypatch):
-    monkeypatch.setattr(inference.shutil, "which", lambda name: None)
+    monkeypatch.setattr(methods.shutil, "which", lambda name: None)
     with pytest.raises(ConfigError, match=r"compiled needs a C\+\+ compiler"):
         Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="compiled")
 
 
 def test_openvino_without_the_package_is_refused(monkeypatch):
-    monkeypatch.setattr(inference.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(methods.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="openvino needs the openvino package"):
         Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="openvino")
 
@@ -232,7 +232,7 @@ def test_openvino_agrees_and_takes_new_weights():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(inference._lacks("compiled")), reason="no C++ compiler")
+@pytest.mark.skipif(bool(methods.lacks("compiled")), reason="no C++ compiler")
 @pytest.mark.filterwarnings("default")
 def test_compiled_agrees_takes_new_weights_and_compiles_once():
     torch._dynamo.reset()

@@ -5,7 +5,8 @@ from rookery.nets.build import NetConfig, build_net, count_parameters
 from rookery.nets.cuda import METHODS as CUDA_METHODS
 from rookery.nets.cuda import CudaEvaluator
 from rookery.nets.ensemble import Ensemble
-from rookery.nets.inference import METHODS, Choice, Evaluator
+from rookery.nets.inference import Evaluator
+from rookery.nets.methods import METHODS, Choice
 from rookery.nets.onnx_file import pack_onnx
 from rookery.nets.parts import NetPart, cut_net, most_parts
 from rookery.nets.weights import Header, NetGame, Weights, load, pack, save, unpack

@@ -17,7 +17,7 @@ from torch.nn import functional
 from rookery.base import RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.ensemble import Ensemble, average
-from rookery.nets.inference import TOLERANCE, Choice, disagreement, in_precision, random_boards
+from rookery.nets.methods import TOLERANCE, Choice, disagreement, in_precision, random_boards
 from rookery.nets.resnet import PolicyHead, ResNet, fold, without_zero_layers
 
 METHODS = {
