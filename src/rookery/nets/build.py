@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,12 +11,10 @@ from torch import Tensor, nn
 
 from rookery.base import ConfigError, UnknownName, generator
 from rookery.nets.lif import SURROGATES, Firing
-from rookery.nets.resnet import ResNet
+from rookery.nets.resnet import ResNet, Sizes
 from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
-Sizes = dict[str, Any]
-"""What every kind of net is made with, by name."""
 LEAST = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
 """Whole numbers, and what they may be from."""
 
@@ -69,13 +66,13 @@ class NetConfig:
 
 def build_resnet(config: NetConfig, sizes: Sizes) -> nn.Module:
     """A residual tower with random weights."""
-    return ResNet(**sizes)
+    return ResNet(sizes)
 
 
 def build_spiking(config: NetConfig, sizes: Sizes) -> nn.Module:
     """A spiking tower with random weights."""
     firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
-    return SpikingNet(**sizes, firing=firing)
+    return SpikingNet(sizes, firing)
 
 
 BUILDERS: dict[str, Callable[[NetConfig, Sizes], nn.Module]] = {
@@ -97,15 +94,15 @@ def build_net(
     It maps planes float32 [B, P, H, W] to policy logits [B, A] and win, draw, loss logits [B, 3].
     `policy_cells` [A] is where it draws each action on the board, if the game says so.
     """
-    sizes: Sizes = {
-        "planes_shape": planes_shape,
-        "num_actions": num_actions,
-        "width": config.width,
-        "depth": config.depth,
-        "policy_channels": config.policy_channels,
-        "value_width": config.value_width,
-        "policy_cells": None if policy_cells is None else torch.as_tensor(policy_cells),
-    }
+    sizes = Sizes(
+        planes_shape,
+        num_actions,
+        width=config.width,
+        depth=config.depth,
+        policy_channels=config.policy_channels,
+        value_width=config.value_width,
+        policy_cells=None if policy_cells is None else torch.as_tensor(policy_cells),
+    )
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(generator(seed, "net").integers(2**63)))
         return BUILDERS[config.kind](config, sizes)

@@ -9,6 +9,8 @@ every result equally likely, and the first search is led by the rules alone.
 """
 
 import copy
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -95,15 +97,6 @@ class BoardPolicyHead(nn.Module):
         return drawn.index_select(1, self.get_buffer("cells"))
 
 
-def new_policy_head(
-    width: int, channels: int, *, cells: int, num_actions: int, policy_cells: Tensor | None
-) -> PolicyHead | BoardPolicyHead:
-    """A head that draws actions at `policy_cells` of the board, or a plain one of `channels`."""
-    if policy_cells is None:
-        return PolicyHead(width, channels, cells=cells, num_actions=num_actions)
-    return BoardPolicyHead(width, cells=cells, policy_cells=policy_cells)
-
-
 class ValueHead(nn.Module):
     """Logits [B, 3] of win, draw, loss for the player to move."""
 
@@ -119,34 +112,63 @@ class ValueHead(nn.Module):
         return y
 
 
-class ResNet(nn.Module):
-    """The tower and its heads."""
+@dataclass(frozen=True)
+class Sizes:
+    """What decides how many parameters a net has."""
 
-    def __init__(
-        self,
-        planes_shape: tuple[int, int, int],
-        num_actions: int,
-        *,
-        width: int,
-        depth: int,
-        policy_channels: int,
-        value_width: int,
-        policy_cells: Tensor | None = None,
-    ) -> None:
+    planes_shape: tuple[int, int, int]
+    num_actions: int
+    width: int
+    depth: int
+    policy_channels: int
+    value_width: int
+    policy_cells: Tensor | None = None
+    """Where on the board actions are drawn, if they are."""
+
+    @property
+    def cells(self) -> int:
+        """Cells of the board."""
+        return self.planes_shape[1] * self.planes_shape[2]
+
+
+def new_policy_head(sizes: Sizes) -> PolicyHead | BoardPolicyHead:
+    """A head that draws actions on the board, or a plain one, as the sizes say."""
+    if sizes.policy_cells is not None:
+        return BoardPolicyHead(sizes.width, cells=sizes.cells, policy_cells=sizes.policy_cells)
+    return PolicyHead(
+        sizes.width, sizes.policy_channels, cells=sizes.cells, num_actions=sizes.num_actions
+    )
+
+
+class TwoHeaded(nn.Module):
+    """A stem, blocks, and the two heads; how boards go through the former is `tower`."""
+
+    def __init__(self, sizes: Sizes, new_block: Callable[[int], nn.Module]) -> None:
         super().__init__()
-        planes, height, board_width = planes_shape
-        cells = height * board_width
-        self.stem = ConvNorm(planes, width)
-        self.blocks = nn.Sequential(*(Block(width) for _ in range(depth)))
-        self.policy = new_policy_head(
-            width, policy_channels, cells=cells, num_actions=num_actions, policy_cells=policy_cells
-        )
-        self.value = ValueHead(width, value_width, cells=cells)
+        self.stem = ConvNorm(sizes.planes_shape[0], sizes.width)
+        self.blocks = nn.Sequential(*(new_block(sizes.width) for _ in range(sizes.depth)))
+        self.policy = new_policy_head(sizes)
+        self.value = ValueHead(sizes.width, sizes.value_width, cells=sizes.cells)
+
+    def tower(self, planes: Tensor) -> Tensor:
+        """What the heads see of the boards, [B, C, H, W]."""
+        raise NotImplementedError
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.blocks(functional.relu(self.stem(planes)))
+        x = self.tower(planes)
         x = x.float()  # the heads are small, and many processors are slow at theirs in fewer bits
         return self.policy(x), self.value(x)
+
+
+class ResNet(TwoHeaded):
+    """The residual tower and its heads."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes, Block)
+
+    def tower(self, planes: Tensor) -> Tensor:
+        y: Tensor = self.blocks(functional.relu(self.stem(planes)))
+        return y
 
 
 def zeroed(layer: Layer) -> Layer:

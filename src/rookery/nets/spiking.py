@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from rookery.nets.lif import Firing, LeakyFire
-from rookery.nets.resnet import ConvNorm, ValueHead, new_policy_head
+from rookery.nets.resnet import ConvNorm, Sizes, TwoHeaded
 
 
 class SpikingBlock(nn.Module):
@@ -35,38 +35,15 @@ class SpikingBlock(nn.Module):
         return y
 
 
-class SpikingNet(nn.Module):
-    """The tower and its heads; as many parameters as a `ResNet` of the same sizes."""
+class SpikingNet(TwoHeaded):
+    """The spiking tower and its heads; as many parameters as a `ResNet` of the same sizes."""
 
-    def __init__(
-        self,
-        planes_shape: tuple[int, int, int],
-        num_actions: int,
-        *,
-        width: int,
-        depth: int,
-        policy_channels: int,
-        value_width: int,
-        firing: Firing,
-        policy_cells: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        planes, height, board_width = planes_shape
-        cells = height * board_width
+    def __init__(self, sizes: Sizes, firing: Firing) -> None:
+        super().__init__(sizes, lambda width: SpikingBlock(width, firing))
         self.steps = firing.steps
-        self.stem = ConvNorm(planes, width)
-        self.blocks = nn.Sequential(*(SpikingBlock(width, firing) for _ in range(depth)))
-        self.policy = new_policy_head(
-            width, policy_channels, cells=cells, num_actions=num_actions, policy_cells=policy_cells
-        )
-        self.value = ValueHead(width, value_width, cells=cells)
-
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.tower(planes).float()  # as in `ResNet`, the heads run in float32
-        return self.policy(x), self.value(x)
 
     def tower(self, planes: Tensor) -> Tensor:
-        """The mean over the steps of the last currents, [B, C, H, W]."""
+        """The mean over the steps of the last currents."""
         currents = self.blocks(torch.cat([self.stem(planes)] * self.steps))
         mean: Tensor = currents.unflatten(0, (self.steps, planes.shape[0])).mean(0)
         return mean
