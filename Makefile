@@ -39,7 +39,7 @@ check: dev
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadscope
 
 format: dev
 	$(BIN)/ruff check --fix

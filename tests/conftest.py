@@ -1,18 +1,22 @@
 """What every test needs: Hypothesis without deadlines, since a first call may compile."""
 
-from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("house")
 
-HERE = Path(__file__).parent
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByFolder(LoadScopeScheduling):
     """Side by side, tests of one folder stay in one process: they share runs, ports and hosts."""
-    for item in items:
-        group = item.path.relative_to(HERE).parts[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "/".join(nodeid.partition("::")[0].split("/")[:2])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder:
+    """Which test goes to which process."""
+    return ByFolder(config, log)

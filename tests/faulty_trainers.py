@@ -37,8 +37,8 @@ class Fallible(RankLearner):
 
 
 def throwing_now_and_then(link: Link, job: Mapping[str, Any]) -> None:
-    """A trainer that has an accident every forty batches or so."""
-    Fallible.batches_left = int(np.random.default_rng(os.getpid()).integers(25, 50))
+    """A trainer that has an accident every fifty batches or so."""
+    Fallible.batches_left = int(np.random.default_rng(os.getpid()).integers(40, 56))
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
     trainer.trainer(link, job)
 

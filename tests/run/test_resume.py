@@ -181,17 +181,16 @@ def test_measuring_methods_does_not_change_the_bits(
 ) -> None:
     """Where bfloat16 fails, torch gives up oneDNN: so would a run that is not resumed."""
 
-    def measure(*arguments: object, **settings: object) -> str:
-        torch.backends.mkldnn.enabled = False
-        return "float32"
+    def fail_at_bfloat16(*arguments: object, precision: str) -> float:
+        if precision == "bfloat16":
+            torch.backends.mkldnn.enabled = False
+        return 1.0
 
-    monkeypatch.setattr("rookery.learning.learner.choose_precision", measure)
-    before = torch.backends.mkldnn.enabled
-    try:
-        train(folder, nothing)
-        assert torch.backends.mkldnn.enabled == before
-    finally:
-        torch.backends.mkldnn.enabled = before
+    monkeypatch.setattr("rookery.learning.precision._seconds", fail_at_bfloat16)
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", True)
+    folder.change(apply(folder.config, ["learning.precision=auto"]))
+    train(folder, nothing)
+    assert torch.backends.mkldnn.enabled
     check_equal(folder.path)
 
 
