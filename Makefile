@@ -39,7 +39,7 @@ check: dev
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest -n auto --dist loadscope
+	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder
 
 format: dev
 	$(BIN)/ruff check --fix

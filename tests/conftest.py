@@ -10,11 +10,25 @@ hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("house")
 
 
+LONGEST = ("tests/run", "tests/interface", "tests/cluster", "tests/test_readme.py")
+"""They begin first, so that no process has to wait long for another at the end."""
+
+
+def folder_of(nodeid: str) -> str:
+    """The folder in `tests` that a test lies in, or its file."""
+    return "/".join(nodeid.partition("::")[0].split("/")[:2])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the folders that take longest first."""
+    items.sort(key=lambda item: folder_of(item.nodeid) not in LONGEST)
+
+
 class ByFolder(LoadScopeScheduling):
     """Side by side, tests of one folder stay in one process: they share runs, ports and hosts."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "/".join(nodeid.partition("::")[0].split("/")[:2])
+        return folder_of(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder:

@@ -26,15 +26,21 @@ PATIENCE = 60.0
 CPUS = 2
 
 
+def children() -> set[psutil.Process]:
+    """The processes below this one."""
+    return set(psutil.Process().children(recursive=True))
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_OVERRIDE_RESOURCES", f'{{"CPU": {CPUS}}}')
+        before = children()
         cluster = Cluster("local")
-        processes = psutil.Process().children(recursive=True)
+        processes = children() - before
         assert processes
         yield cluster
-        processes += psutil.Process().children(recursive=True)
+        processes |= children() - before
         cluster.close()
         assert not psutil.wait_procs(processes, timeout=10.0)[1]
 
