@@ -38,8 +38,12 @@ check: dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+# Tests that begin processes and watch clocks come last, one after the other, on a machine of their own.
+ALONE := tests/cluster tests/run tests/runtime
+
 test: check
-	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder
+	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder $(ALONE:%=--ignore=%)
+	$(BIN)/pytest $(ALONE)
 
 format: dev
 	$(BIN)/ruff check --fix

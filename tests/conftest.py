@@ -9,8 +9,7 @@ from xdist.scheduler import LoadScopeScheduling
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("house")
 
-
-LONGEST = ("tests/run", "tests/interface", "tests/cluster", "tests/test_readme.py")
+LONGEST = ("tests/interface", "tests/test_readme.py")
 """They begin first, so that no process has to wait long for another at the end."""
 
 
@@ -25,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class ByFolder(LoadScopeScheduling):
-    """Side by side, tests of one folder stay in one process: they share runs, ports and hosts."""
+    """Side by side, tests of one folder stay in one process: they share runs, and their order."""
 
     def _split_scope(self, nodeid: str) -> str:
         return folder_of(nodeid)

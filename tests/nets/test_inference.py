@@ -113,6 +113,12 @@ def test_auto_keeps_the_fastest_of_what_it_measured():
     assert not rates.keys() & set(methods.COMPILED)
 
 
+def test_float32_is_never_hopeless(monkeypatch):
+    monkeypatch.setattr(methods, "HOPELESS", 0)
+    choice = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=8).choice
+    assert choice.method == "float32" and set(choice.dropped) >= {"float16", "bfloat16"}
+
+
 def test_auto_leaves_torchs_settings_alone():
     # A bfloat16 matrix product on a processor without it turns oneDNN off for the whole process.
     before = torch._C._get_mkldnn_enabled()

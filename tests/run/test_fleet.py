@@ -128,6 +128,34 @@ def test_a_cluster_that_grows_is_followed() -> None:
     assert ships.crew.size() == 4
 
 
+def test_the_load_is_followed(four_cores_two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers: list[Paper] = []
+    events: list[Event] = []
+
+    def start(ships: Fleet, name: str, number: int, incarnation: int) -> Paper:
+        workers.append(Paper(name, {}, {}))
+        return workers[-1]
+
+    monkeypatch.setattr(Fleet, "_start", start)
+    config = new_config("run.actors=auto", "run.devices=cpu")
+    ships = Fleet(config, inference="float32", era=0, tell=events.append, cluster=None)
+    for worker in workers:
+        worker.said = [Message("ready", {"rookery": fleet.__version__, "games": 256})]
+    assert not list(ships.hear())
+    ships.follow_load(learner_waited=0.05, games_waited=0.05)
+    assert ships.crew.size() == 2 and not events
+    ships.follow_load(learner_waited=0.5, games_waited=0.5)
+    ships.order(1, {"moves": 1})
+    assert ships.crew.size() == 3
+    assert [(event.worker, event.done) for event in events] == [("actor 2", "added")]
+    ships.follow_load(learner_waited=0.0, games_waited=0.5)
+    workers[1].said = [Message("games", {"order": 2, "report": {"positions": 9}})]
+    assert len(list(ships.hear())) == 1
+    ships.order(1, {"moves": 1})
+    assert ships.crew.size() == 2
+    assert [(event.worker, event.done) for event in events[1:]] == [("actor 1", "retired")]
+
+
 def test_games_of_an_order_are_taken_once() -> None:
     cluster = PaperCluster(cpus=2, gpus=0)
     config = new_config("run.cluster=local", "run.devices=cpu")

@@ -153,6 +153,8 @@ class _Trial:
         return max(self.rates, key=self.rates.__getitem__)
 
     def _doubt(self, method: str, plan: Plan) -> str:
+        if method == "float32":  # what the others are held against
+            return ""
         few = [count for count in FEW if count <= len(self._boards)]
         if method in DTYPES and any(self._is_hopeless(plan, count) for count in few):
             return f"hopeless: a few boards take over {HOPELESS} times as long as in float32"
