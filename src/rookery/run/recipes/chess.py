@@ -32,7 +32,7 @@ def chess_laptop() -> Config:
 
 
 def chess_gpu() -> Config:
-    """An hour on one GPU, as docs/experiments.md chose it; `--minutes` makes it longer."""
+    """An hour on one GPU; docs/chess.md has what its first minutes reached."""
     return Config(
         game="chess",
         recipe="chess-gpu",

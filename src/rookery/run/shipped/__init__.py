@@ -1,6 +1,7 @@
 """Nets that come with Rookery, so that there is somebody to play against at once.
 
-docs/connect4.md says how each was trained, by which command and when, and how strong it is.
+docs/connect4.md and docs/chess.md say how they were trained, by which commands and when, and how
+strong they are.
 """
 
 from pathlib import Path
