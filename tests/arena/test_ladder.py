@@ -160,6 +160,38 @@ def test_games_of_a_climb_replay_to_their_results() -> None:
         assert each.game.result == (outcome if a_to_move else -outcome)
 
 
+def test_an_interrupted_climb_tells_of_the_pairs_that_have_ended() -> None:
+    from rookery.arena import RandomPlayer
+
+    def interrupt(done: int, _: Placement) -> None:
+        told.append(done)
+        if done >= 10:
+            raise KeyboardInterrupt
+
+    told, plan = list[int](), ClimbPlan(games=400, at_once=8)
+    report = climb(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=plan, watch=interrupt)
+    assert report.was_interrupted and len(report.games) == told[-1] < 20
+    assert report.place == place(
+        [rung.elo for rung in PLAIN.rungs],
+        [PLAIN.rungs[0].player != each.rung for each in report.games[::2]],
+        [
+            (one.game.result + other.game.result + 2) / 4
+            for one, other in zip(report.games[::2], report.games[1::2], strict=True)
+        ],
+    )
+
+
+def test_a_climb_interrupted_before_any_pair_has_ended_tells_nothing() -> None:
+    from rookery.arena import RandomPlayer
+
+    class Impatient(RandomPlayer):
+        def choose(self, *_: object) -> NDArray[np.int32]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        climb(TICTACTOE, Impatient(TICTACTOE, 5), PLAIN, plan=ClimbPlan(games=20))
+
+
 @pytest.mark.parametrize("games", [0, 1, 7])
 def test_games_come_in_pairs(games: int) -> None:
     with pytest.raises(ConfigError, match="even"):

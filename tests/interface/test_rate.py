@@ -1,6 +1,8 @@
 """`rookery rate`: a tiny net of chess against rungs that need no engine."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +72,21 @@ def test_json_has_the_rating_the_interval_and_every_rung(rookery, chess_run: Pat
     )
     assert found["games"] == 8 and found["distinct_games"] == 8 and found["forfeited"] == 0
     assert found["low"] is None or found["low"] <= found["elo"]
+
+
+def test_ctrl_c_ends_with_what_was_played(
+    rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "rookery.interface.wording.rating", lambda _: os.kill(os.getpid(), signal.SIGINT)
+    )
+    games = tmp_path / "games.jsonl"
+    arguments = ("random", "--rungs", RUNGS, "--games", 400, "--at-once", 8)
+    answer = rookery("rate", *arguments, "--json", "--games-file", games)
+    found = json.loads(answer.out)
+    assert answer.code == 0 and found["was_interrupted"] and 0 < found["games"] < 400
+    assert f"stopped after {found['games']} of 400 games" in answer.err
+    assert len(games.read_text().splitlines()) == found["games"]
 
 
 def test_players_without_a_net_are_rated_too(rookery) -> None:

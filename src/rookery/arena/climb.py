@@ -78,6 +78,7 @@ class ClimbReport:
     distinct_games: int
     games: tuple[RatedGame, ...]
     """Games 2n and 2n + 1 are a pair."""
+    was_interrupted: bool = False
 
     @property
     def faults(self) -> list[str]:
@@ -92,14 +93,19 @@ Watch = Callable[[int, Placement], None]
 def climb(
     game: Game, player: Player, ladder: Ladder, *, plan: ClimbPlan, watch: Watch | None = None
 ) -> ClimbReport:
-    """Rate a player on a ladder."""
+    """Rate a player on a ladder; interrupted, by the pairs that have ended, if there are any."""
     ladder.check(game)
     ascent = _Ascent(game, player, ladder, plan)
-    with ThreadPoolExecutor(1) as beside:
-        while ascent.begin():
-            ascent.slots.move(beside)
-            if ascent.collect() and watch:
-                watch(2 * len(ascent.pairs), ascent.place())
+    try:
+        with ThreadPoolExecutor(1) as beside:
+            while ascent.begin():
+                ascent.slots.move(beside)
+                if ascent.collect() and watch:
+                    watch(2 * len(ascent.pairs), ascent.place())
+    except KeyboardInterrupt:
+        if not ascent.pairs:
+            raise
+        return ascent.report(was_interrupted=True)
     return ascent.report()
 
 
@@ -139,8 +145,8 @@ class _Ascent:
         scores = [(one.result + other.result + 2) / 4 for _, (one, other) in self.pairs]
         return place(self._elos, [rung for rung, _ in self.pairs], scores)
 
-    def report(self) -> ClimbReport:
-        """What all the games say."""
+    def report(self, *, was_interrupted: bool = False) -> ClimbReport:
+        """What the games that have ended say."""
         where = self.place()
         games = [RatedGame(self._name(rung), game) for rung, pair in self.pairs for game in pair]
         return ClimbReport(
@@ -151,6 +157,7 @@ class _Ascent:
             rows=tuple(self._row(number, where.elo) for number in range(len(self._elos))),
             distinct_games=len({each.game.opening + each.game.moves for each in games}),
             games=tuple(games),
+            was_interrupted=was_interrupted,
         )
 
     def _next(self) -> int | None:

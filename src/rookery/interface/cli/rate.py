@@ -64,6 +64,8 @@ def rate(
     with _watching(plan) as watch:
         rated = contestant.player(rules, seed=seed)
         report = climb(rules, rated, scale, plan=plan, watch=watch)
+    if report.was_interrupted:
+        print_note(f"stopped after {len(report.games)} of {games} games; those under way are left out")
     for fault in dict.fromkeys(report.faults):
         print_note(f"forfeited: {fault}")
     if games_file:
@@ -126,6 +128,7 @@ def _plain(report: "ClimbReport", *, simulations: int) -> dict[str, Any]:
         **place,
         "margin": report.margin,
         "games": len(report.games),
+        "was_interrupted": report.was_interrupted,
         "distinct_games": report.distinct_games,
         "forfeited": len(report.faults),
         "rungs": rungs,
