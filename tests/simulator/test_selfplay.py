@@ -93,6 +93,16 @@ def test_games_under_way_survive_their_state() -> None:
         check_game(RULES, rows, place)
 
 
+def test_what_was_counted_before_a_restart_is_not_counted_again() -> None:
+    selfplay = new_selfplay(resign=0.01, resign_check=1.0)
+    _, report = selfplay.finish(selfplay.start(20, progress=0.0))
+    assert report.resign_checks > 0
+    other = new_selfplay(resign=0.01, resign_check=1.0)
+    other.restore(selfplay.state())
+    _, report = other.finish(other.start(0, progress=0.0))
+    assert (report.resign_checks, report.resign_errors) == (0, 0)
+
+
 def test_games_kept_by_an_older_layout_are_refused() -> None:
     selfplay = new_selfplay()
     state = dict(selfplay.state())

@@ -1,7 +1,7 @@
 """Games against oneself on a GPU: the host replays waves and fetches the games that have ended."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,9 @@ class DeviceSelfPlay:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
         unpack_games(self._columns(), state)
+        history = self._stage.history
+        checks, errors = (int(as_tensor(each).sum()) for each in (history.checks, history.errors))
+        self._counts = replace(self._counts, checks=checks, errors=errors)
         self._launch("begin", self._stage)
 
     def _waves(self) -> None:
