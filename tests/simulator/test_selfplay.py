@@ -95,12 +95,13 @@ def test_games_under_way_survive_their_state() -> None:
 
 def test_what_was_counted_before_a_restart_is_not_counted_again() -> None:
     selfplay = new_selfplay(resign=0.01, resign_check=1.0)
-    _, report = selfplay.finish(selfplay.start(20, progress=0.0))
-    assert report.resign_checks > 0
+    _, before = selfplay.finish(selfplay.start(20, progress=0.0))
     other = new_selfplay(resign=0.01, resign_check=1.0)
     other.restore(selfplay.state())
-    _, report = other.finish(other.start(0, progress=0.0))
-    assert (report.resign_checks, report.resign_errors) == (0, 0)
+    _, after = other.finish(other.start(20, progress=0.0))
+    assert before.resign_checks > 0 and after.games > 0
+    in_all = other.state()["history.checks"].sum()
+    assert before.resign_checks + after.resign_checks == in_all
 
 
 def test_games_kept_by_an_older_layout_are_refused() -> None:
