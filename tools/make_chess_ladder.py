@@ -10,7 +10,6 @@ of 1350.
 
 import argparse
 import json
-import platform
 import subprocess
 import time
 from pathlib import Path
@@ -39,6 +38,9 @@ RUNGS = (
     "stockfish:1800",
     "stockfish:1900",
     "stockfish:2000",
+    "stockfish:2100",
+    "stockfish:2200",
+    "stockfish:2400",
 )
 ANCHOR = ("stockfish:1350", 1350.0)
 ENGINES = 12
@@ -115,7 +117,6 @@ def about(rungs: list[str]) -> dict[str, Any]:
         "engines": sorted({engine_name(text) for text in plain}),
         "limits": {text: read_engine(text).limit for text in sorted(plain)},
         "options": "Threads 1, Hash 16",
-        "machine": f"{platform.machine()}, 2 cores",
         "date": time.strftime("%Y-%m-%d"),
     }
 
