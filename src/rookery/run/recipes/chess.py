@@ -23,6 +23,8 @@ def chess_laptop() -> Config:
             opening_share=0.5,
             opening_plies=8,
             max_plies=300,
+            resign=0.97,
+            resign_check=0.2,
         ),
         replay=ReplayConfig(window_min=20_000, window_max=500_000),
         learning=LearningConfig(
