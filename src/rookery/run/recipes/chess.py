@@ -13,7 +13,9 @@ def chess_laptop() -> Config:
     return Config(
         game="chess",
         recipe="chess-laptop",
-        run=RunConfig(minutes=600, moves=16, checkpoint_every=5, strength_every=50),
+        run=RunConfig(
+            minutes=600, moves=16, checkpoint_every=5, strength_every=400, strength_simulations=8
+        ),
         net=NetConfig(width=32, depth=4, value_width=64),
         search=SearchConfig(c_scale=0.5),
         selfplay=SelfPlayConfig(
