@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ FAKE = """
 import sys, time
 for line in sys.stdin:
     words = line.split()
-    if words[:1] == ["uci"]: print("id name fake\\nuciok", flush=True)
+    if words[:1] == ["uci"]: print("option name Skill Level type spin\\nuciok", flush=True)
     if words[:1] == ["isready"]: print("readyok", flush=True)
     if words[:1] == ["position"]: position = line.strip()
     if words[:1] == ["go"]:
@@ -64,6 +65,28 @@ def test_an_engine_is_told_the_game_and_its_move_is_played(tmp_path: Path) -> No
     (action,) = player.choose(CHESS.new_states(1))
     assert CHESS.module.write_move(CHESS.new_states(1)[0], action) == "a2a3"
     assert player.faults == []
+
+
+def test_only_chess_is_spoken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = game("tictactoe")
+    monkeypatch.setattr(other.module, "write_position", str, raising=False)
+    with pytest.raises(ConfigError, match="plays chess, not tictactoe"):
+        UciPlayer(other, fake(tmp_path, FIRST_MOVE))
+
+
+def test_options_are_set_whatever_their_case(tmp_path: Path) -> None:
+    spec = fake(tmp_path, FIRST_MOVE)
+    player = UciPlayer(CHESS, replace(spec, options=(("skill level", "3"),)), engines=1)
+    player.choose(CHESS.new_states(1))
+    assert player.faults == []
+
+
+def test_an_option_that_the_engine_does_not_have_is_a_mistake(tmp_path: Path) -> None:
+    before = set(psutil.Process().children())
+    spec = replace(fake(tmp_path, FIRST_MOVE), options=(("Skill_Level", "3"),))
+    with pytest.raises(ConfigError, match="fake: the engine has no option 'Skill_Level'"):
+        UciPlayer(CHESS, spec, engines=1).choose(CHESS.new_states(1))
+    assert set(psutil.Process().children()) <= before
 
 
 @pytest.mark.parametrize("fault", REPLIES)

@@ -125,6 +125,8 @@ def test_a_game_goes_on_where_nobody_claims_the_draw() -> None:
         ("1. e4 e5 2. Ke3 *", "game 1, move 2: 'Ke3' is not a legal move"),
         ("1. e4 {never closed", "'{' stands where"),
         ("1. e4 ) e5", "')' stands where"),
+        ('1. e4 (1. d4 e5 1-0\n\n[Event "b"]\n\n1. e4 1-0', "a variation begins by '('"),
+        ("1. e4 d5 2. d5 *", "game 1, move 2: 'd5' is not a legal move"),
         ("1. e4 xyz", "'x' stands where"),
         ('[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n*', "0 kings"),
         ("1. -- *", "'-' stands where"),

@@ -1,5 +1,8 @@
 """A game under way: repetition is noticed, and moves can be taken back."""
 
+import pytest
+
+from rookery.base import IllegalPosition
 from rookery.games import DRAW, ONGOING, Course, game
 
 CHESS, CONNECT4 = game("chess"), game("connect4")
@@ -30,6 +33,13 @@ def test_moves_taken_back_are_forgotten() -> None:
 def test_a_position_may_be_followed_by_moves() -> None:
     course = Course.read(CHESS, f"startpos moves {SHUFFLE} {SHUFFLE}")
     assert CHESS.rules.outcome(course.state) == DRAW and len(course.actions) == 8
+
+
+def test_moves_alone_are_remembered_too() -> None:
+    course = Course.read(CHESS, f"{SHUFFLE} {SHUFFLE}")
+    assert CHESS.rules.outcome(course.state) == DRAW and len(course.actions) == 8
+    with pytest.raises(IllegalPosition, match="Nf9"):
+        Course.read(CHESS, "e4 e5 Nf9")
 
 
 def test_games_without_memory_are_read_as_ever() -> None:

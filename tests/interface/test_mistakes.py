@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rookery.interface.cli.failures import explain
+
 
 def content(folder: Path) -> dict[str, bytes]:
     """Every file of a run folder but its lock."""
@@ -45,6 +47,18 @@ def test_a_wrong_order_starts_nothing(
     monkeypatch.chdir(tmp_path)
     assert found in mistake("train", *arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_more_than_fits_into_memory_is_told_in_a_line() -> None:
+    assert explain(MemoryError("Unable to allocate 60 GiB")).startswith("memory is full;")
+
+
+def test_brackets_in_a_name_are_letters_like_any_other(
+    rookery, tmp_path: Path, finished_run: Path
+) -> None:
+    run = shutil.copytree(finished_run, tmp_path / "net[a]")
+    answer = rookery("match", f"{run}:1", "random", "--games", 2, "--workers", 0)
+    assert answer.code == 0 and answer.out.count("net[a]") > 1
 
 
 def test_an_existing_folder_is_not_trained_over(mistake, own_run: Path) -> None:

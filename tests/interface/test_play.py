@@ -36,6 +36,14 @@ def test_bad_moves_are_refused_and_asked_again(rookery, finished_run: Path) -> N
     assert "tiny plays" in answer.out
 
 
+def test_an_engine_that_cannot_go_on_has_lost(rookery) -> None:
+    command = ("play", "chess", "--opponent", "uci:false")
+    answer = rookery(*command, typed="hint\ne2e4\n")
+    assert answer.code == 0 and answer.err == ""
+    assert "There is no hint: uci:false ended by itself" in answer.out
+    assert answer.out.splitlines()[-1] == "uci:false ended by itself (exit code 1). You won."
+
+
 def test_undo_takes_back_both_moves(rookery) -> None:
     answer = rookery("play", "tictactoe", typed="undo\n1\nundo\n5\nquit\n")
     assert "There is nothing to take back." in answer.out

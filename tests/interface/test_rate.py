@@ -1,5 +1,6 @@
 """`rookery rate`: a tiny net of chess against rungs that need no engine."""
 
+import errno
 import json
 import os
 import signal
@@ -63,6 +64,29 @@ def test_files_that_are_there_are_kept(mistake, tmp_path: Path) -> None:
     assert pgn.read_text() == "mine"
 
 
+def test_two_files_of_one_name_are_refused(mistake, tmp_path: Path) -> None:
+    here, there = tmp_path / "games", tmp_path / "more" / ".." / "games"
+    (tmp_path / "more").mkdir()
+    for other in (here, there):
+        told = mistake("rate", "random", "--pgn", here, "--games-file", other)
+        assert "is to hold two things" in told
+
+
+def test_the_rating_is_told_even_if_its_games_cannot_be_written(
+    rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("rookery.interface.scores.write_sheets", full)
+    few = ("--games", 2, "--pgn", tmp_path / "games.pgn", "--json")
+    answer = rookery("rate", "random", "--rungs", "random", *few)
+    assert answer.code == 2 and json.loads(answer.out)["games"] == 2
+    assert "no room left" in answer.err
+    answer = rookery("match", "random", "random", "--game", "chess", *few)
+    assert answer.code == 2 and json.loads(answer.out)["total"]["wins"] in range(3)
+
+
 def test_json_has_the_rating_the_interval_and_every_rung(rookery, chess_run: Path) -> None:
     answer = rookery("rate", chess_run, *FEW, "--simulations", 2, "--json")
     found = json.loads(answer.out)
@@ -102,6 +126,8 @@ def test_players_without_a_net_are_rated_too(rookery) -> None:
         (["random", "--rungs", "minimax:9"], "did you mean minimax"),
         (["nowhere"], "nowhere"),
         (["uci:no-such-engine", "--rungs", "random"], "no engine 'no-such-engine'"),
+        (["uci:it's", "--rungs", "random"], "engines are named as in uci:COMMAND"),
+        (["uci: ", "--rungs", "random"], "engines are named as in uci:COMMAND"),
     ],
 )
 def test_mistakes_are_one_line(mistake, arguments: list[str], told: str) -> None:

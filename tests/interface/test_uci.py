@@ -13,11 +13,12 @@ from types import SimpleNamespace
 import pytest
 
 from rookery.base import ConfigError
-from rookery.games import DRAW, LOSS, ONGOING, WIN
+from rookery.games import DRAW, LOSS, ONGOING, WIN, game
+from rookery.interface.uci.inbox import QUIT, Inbox
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
 from rookery.interface.uci.report import centipawns, permille, score
-from rookery.search import Line
+from rookery.search import Line, SingleSearch, nodes_for
 
 PATIENCE = 300.0
 """Seconds: the first start on a machine compiles."""
@@ -175,6 +176,34 @@ def test_bad_input_is_told_and_life_goes_on(rookery, chess_run, line: str, found
     out = talk(rookery, chess_run, line, "isready")
     told = [text for text in out if text.startswith("info string")]
     assert len(told) == 1 and found in told[0] and out[-1] == "readyok"
+
+
+def test_more_nodes_than_anybody_waits_for_may_be_asked_for(rookery, chess_run: Path) -> None:
+    out = talk(rookery, chess_run, "go nodes 99999999999", "stop")
+    assert out[-1].startswith("bestmove ")
+
+
+def test_a_hash_that_does_not_fit_is_told_and_the_default_taken(
+    rookery, chess_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(*arguments: object, max_nodes: int, **more: object) -> SingleSearch:
+        if max_nodes > nodes_for(game("chess"), 1024):
+            raise MemoryError("Unable to allocate")
+        return SingleSearch(*arguments, max_nodes=max_nodes, **more)
+
+    monkeypatch.setattr("rookery.interface.uci.engine.SingleSearch", search)
+    out = talk(rookery, chess_run, "setoption name Hash value 65536", "isready", "go nodes 5")
+    assert out[:2] == ["info string no memory for a Hash of 65536", "info string Hash is 512 now"]
+    assert out[2] == "readyok" and out[-1].startswith("bestmove ")
+
+
+def test_a_chess_program_that_is_gone_ends_the_engine() -> None:
+    def introduce() -> None:
+        raise BrokenPipeError
+
+    assert Inbox(iter(["isready", "uci", "isready"]), introduce).take() == "isready"
+    inbox = Inbox(iter(["uci", "isready"]), introduce)
+    assert inbox.take() == QUIT
 
 
 def test_go_without_a_position_is_the_start(rookery, chess_run: Path) -> None:

@@ -24,7 +24,7 @@ from rookery.arena.match import (
     report_match,
 )
 from rookery.arena.placing import Placement
-from rookery.arena.player import Player
+from rookery.arena.player import FORFEIT, Player, ask, faults_of
 from rookery.arena.players import (
     MinimaxPlayer,
     RandomPlayer,
@@ -48,6 +48,7 @@ from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, Position, lo
 from rookery.arena.strength import ErrorTable, Row, Share, Strength
 
 __all__ = [
+    "FORFEIT",
     "ClimbPlan",
     "ClimbReport",
     "Connect4Solver",
@@ -79,10 +80,12 @@ __all__ = [
     "Tally",
     "UciPlayer",
     "Watch",
+    "ask",
     "climb",
     "compare",
     "elo_of_score",
     "expected_score",
+    "faults_of",
     "has_book",
     "is_plain",
     "load_ladder",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rookery.base import IllegalPosition
 from rookery.games.game import Action, Game, State
 from rookery.games.memory import bind_memory, new_memory
 
@@ -39,8 +40,13 @@ class Course:
 
     @classmethod
     def read(cls, game: Game, text: str) -> "Course":
-        """The game that `text` tells: a position, and in some games ` moves ` that followed."""
+        """The game that `text` tells: a position, and in some games ` moves ` that followed.
+
+        Moves alone are made here as well, so that what they repeat is known.
+        """
         first, _, moves = text.strip().partition(" moves ") if game.memory > 1 else (text, "", "")
+        if game.memory > 1 and _begins_with_a_move(game, first):
+            first, moves = "", f"{first} {moves}"
         course = cls(game, game.position(first))
         for move in moves.split():
             course.play(game.module.read_move(course.state, move))
@@ -50,3 +56,12 @@ class Course:
         """Make several moves."""
         for action in actions:
             self.play(action)
+
+
+def _begins_with_a_move(game: Game, text: str) -> bool:
+    """Whether the first word is a move of a new game, rather than a position."""
+    try:
+        game.module.read_move(game.new_states(1)[0], text.partition(" ")[0])
+    except IllegalPosition:
+        return False
+    return True

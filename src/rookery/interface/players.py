@@ -6,7 +6,7 @@ solver            perfect play, for connect4 and tictactoe
 stockfish:1350    chess: Stockfish held to that UCI_Elo
 fairy:-10         chess: Fairy-Stockfish at that skill
 uci:COMMAND       chess: any UCI engine; uci:COMMAND?Hash=64&nodes=1000 with options and a limit
-minimax:2~30      any of these with 30 % of its moves random
+minimax:2~30      with 30 % of its moves random; so random, minimax, stockfish and fairy
 RUN               the newest net of a run folder, with 100 simulations a move
 RUN:400           the same with 400; RUN:0 is the bare net
 RUN@120:400       its net of iteration 120

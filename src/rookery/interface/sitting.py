@@ -1,10 +1,9 @@
 """A game between a person and a player, by lines of text."""
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from rookery.arena import Past, Player
+from rookery.arena import FORFEIT, Past, Player, ask, faults_of
 from rookery.base import IllegalPosition
 from rookery.games import DRAW, ONGOING, WIN, Action, Course, Game, State
 from rookery.interface.wording import written
@@ -26,9 +25,8 @@ class Sitting:
         self._say(f"{self._game.name} against {self._player.name}. {order} {HELP}")
         self._show()
         while self._game.rules.outcome(self._state()) == ONGOING:
-            if not self._is_persons_turn():
-                self._answer()
-            elif not self._ask():
+            goes_on = self._ask() if self._is_persons_turn() else self._answer()
+            if not goes_on:
                 return
         self._say(self._result())
 
@@ -50,7 +48,7 @@ class Sitting:
         if text == "undo":
             self._undo()
         elif text == "hint":
-            self._say(f"{self._player.name} would play {self._written(self._choice())}")
+            self._hint()
         elif text:
             self._move(text)
         return True
@@ -72,16 +70,28 @@ class Sitting:
         self._course.take_back(2)
         self._show()
 
-    def _answer(self) -> None:
+    def _hint(self) -> None:
         action = self._choice()
+        if action == FORFEIT:
+            self._say(f"There is no hint: {faults_of(self._player)[0]}")
+        else:
+            self._say(f"{self._player.name} would play {self._written(action)}")
+
+    def _answer(self) -> bool:
+        """Let the player move; False if it forfeits the game."""
+        action = self._choice()
+        if action == FORFEIT:
+            self._say(f"{faults_of(self._player)[0]}. You won.")
+            return False
         self._say(f"{self._player.name} plays {self._written(action)}")
         self._course.play(action)
         self._show()
+        return True
 
     def _choice(self) -> Action:
         course = self._course
         past = Past(course.memory, [list(course.actions)])
-        return int(np.asarray(self._player.choose(course.states.copy(), past))[0])
+        return int(ask(self._player, course.states, past, game=self._game)[0])
 
     def _written(self, action: Action) -> str:
         return written(self._game, self._state(), action)

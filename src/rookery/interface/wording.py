@@ -16,8 +16,8 @@ from rookery.arena import Placement
 
 
 def screen() -> Console:
-    """The terminal, or wherever stdout goes."""
-    return Console(highlight=False)
+    """The terminal, or wherever stdout goes; brackets in names mean nothing to it."""
+    return Console(highlight=False, markup=False)
 
 
 def new_table(*headings: str, title: str | None = None) -> Table:

@@ -13,6 +13,8 @@ import sys
 import time
 from dataclasses import dataclass
 
+from rookery.base import ConfigError
+
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 START_SECONDS = 20.0
@@ -57,7 +59,7 @@ class Engine:
             raise EngineFault(f"cannot be started: {error.strerror}") from error
         try:
             self._greet()
-        except EngineFault:
+        except (EngineFault, ConfigError):
             self.kill()
             raise
 
@@ -91,19 +93,23 @@ class Engine:
     def _greet(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         self._send("uci\n")
-        self._wait_for("uciok", deadline)
+        known = {_option(line).lower() for line in self._wait_for("uciok", deadline)}
         for name, value in self._spec.options:
+            if name.lower() not in known:
+                raise ConfigError(f"{self._spec.name}: the engine has no option {name!r}")
             self._send(f"setoption name {name} value {value}\n")
         self._send("ucinewgame\nisready\n")
         self._wait_for("readyok", deadline)
 
-    def _wait_for(self, word: str, deadline: float) -> None:
-        while True:
+    def _wait_for(self, word: str, deadline: float) -> list[str]:
+        """What it says up to there."""
+        told = list[str]()
+        while word not in told:
             ready, _, _ = select.select([self], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 raise EngineFault(f"did not say {word} within {START_SECONDS:g} s; is it UCI?")
-            if word in self.lines():
-                return
+            told += self.lines()
+        return told
 
     def _send(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -120,6 +126,11 @@ class Engine:
         if code < 0:
             return f"crashed ({signal.Signals(-code).name})"
         return f"ended by itself (exit code {code})"
+
+
+def _option(line: str) -> str:
+    """The name in `option name NAME type ...`, or nothing."""
+    return line.removeprefix("option name ").partition(" type ")[0] if " type " in line else ""
 
 
 def _die_with_parent() -> None:

@@ -63,7 +63,11 @@ def _fairy(skill: int) -> EngineSpec:
 def _any(text: str) -> EngineSpec:
     command, _, query = text.partition("?")
     pairs = [part.partition("=") for part in query.split("&") if part]
-    if not command or any(not equals for _, equals, _ in pairs):
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []  # a quotation without an end
+    if not words or any(not equals for _, equals, _ in pairs):
         raise ConfigError(
             f"engines are named as in uci:COMMAND or uci:COMMAND?Hash=64&nodes=1000, got uci:{text}"
         )
@@ -71,7 +75,7 @@ def _any(text: str) -> EngineSpec:
     options = [(name, value) for name, _, value in pairs if name not in LIMITS]
     return EngineSpec(
         f"uci:{text}",
-        _find(shlex.split(command)),
+        _find(words),
         tuple(options),
         " ".join(limits) or "movetime 100",
     )

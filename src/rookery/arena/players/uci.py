@@ -13,7 +13,7 @@ from rookery.arena.player import FORFEIT
 from rookery.arena.players.engine import EngineFault, EngineSpec
 from rookery.arena.players.pool import Answer, EnginePool
 from rookery.base import ConfigError, IllegalPosition
-from rookery.games import Action, Game, State, States
+from rookery.games import Action, Game, State, States, plain_name
 
 Line = tuple[Action, ...]
 MOST_WRITTEN = 4096
@@ -25,7 +25,7 @@ class UciPlayer:
     """Asks several processes of an engine; a game may be answered by any of them."""
 
     def __init__(self, game: Game, spec: EngineSpec, *, engines: int | None = None) -> None:
-        if not hasattr(game.module, "write_position"):
+        if plain_name(game.name) != "chess":
             raise ConfigError(f"{spec.name} is a UCI engine and plays chess, not {game.name}")
         self.name = spec.name
         self.faults: list[str] = []

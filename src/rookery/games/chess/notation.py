@@ -108,6 +108,7 @@ def _fits(state: State, action: int, found: re.Match[str]) -> bool:
     return (
         uci[2:4] == target
         and file in ("", uci[0])
+        and (kind or file or uci[0] == uci[2])  # a pawn that takes says where from
         and rank in ("", uci[1])
         and (promotion or "").strip("=").lower() == uci[4:]
         and _kind(state, origin) == (kind.lower() or "p")

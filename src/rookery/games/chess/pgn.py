@@ -91,6 +91,8 @@ def _split(text: str) -> Iterator[Raw]:
             headers[token["name"]] = re.sub(r"\\(.)", r"\1", token["value"])
         elif kind == "move":
             moves.append(token[0])
+    if depth:
+        raise IllegalPosition("a variation begins by '(' and does not end; mend the file")
     if headers or moves:
         yield headers, moves, headers.get("Result", "*")
 

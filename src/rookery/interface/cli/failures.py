@@ -21,6 +21,8 @@ def explain(error: Exception) -> str | None:
         return one_line(f"{error.format_message().rstrip('.?')}; see rookery --help")
     if isinstance(error, OSError):
         return _explain_system(error)
+    if isinstance(error, MemoryError):
+        return "memory is full; take fewer games, simulations or plies"
     if type(error).__name__ == "OutOfMemoryError":  # torch's, which may not be imported here
         return "the GPU's memory is full; take fewer games or simulations, or say --devices cpu"
     return None

@@ -73,14 +73,14 @@ def match(
         tell=print_note,
         cluster=cluster or "",
     )
-    if pgn is not None:
-        write_sheets(rules, match_sheets(report), pgn)
     for fault in dict.fromkeys(report.faults):
         print_note(f"forfeited: {fault}")
     if as_json:
         print(json.dumps(_plain(report, rules)))
     else:
         _show(report, rules, openings="the book" if by_book else f"{plies} random plies")
+    if pgn is not None:
+        write_sheets(rules, match_sheets(report), pgn)
 
 
 def _game(name: str | None, texts: tuple[str, str]) -> "Game":

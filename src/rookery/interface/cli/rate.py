@@ -65,17 +65,17 @@ def rate(
         rated = contestant.player(rules, seed=seed)
         report = climb(rules, rated, scale, plan=plan, watch=watch)
     if report.was_interrupted:
-        print_note(f"stopped after {len(report.games)} of {games} games; those under way are left out")
+        print_note(f"stopped after {len(report.games)} of {games} games; others are left out")
     for fault in dict.fromkeys(report.faults):
         print_note(f"forfeited: {fault}")
-    if games_file:
-        _write_games(games_file, report)
-    if pgn is not None:
-        write_sheets(rules, climb_sheets(report), pgn)
     if as_json:
         print(json.dumps(_plain(report, simulations=contestant.simulations)))
     else:
         _show(report, simulations=contestant.simulations)
+    if games_file:
+        _write_games(games_file, report)
+    if pgn is not None:
+        write_sheets(rules, climb_sheets(report), pgn)
 
 
 @contextmanager

@@ -73,11 +73,16 @@ def check_new_files(*paths: Path | None) -> None:
     """ConfigError if one of the files cannot be written, or is there: nothing is overwritten."""
     from rookery.base import ConfigError
 
-    for path in (path for path in paths if path is not None):
+    new = [path for path in paths if path is not None]
+    if len({path.resolve() for path in new}) < len(new):
+        raise ConfigError(f"{new[0]} is to hold two things; choose another name for one")
+    for path in new:
         if os.path.lexists(path):
             raise ConfigError(f"{path} exists already and is kept; choose another name")
         if not path.parent.is_dir():
             raise ConfigError(f"there is no folder {path.parent}; make it, or choose another place")
+        if not os.access(path.parent, os.W_OK):
+            raise ConfigError(f"{path.parent} cannot be written to; choose another place")
 
 
 def print_note(note: str) -> None:

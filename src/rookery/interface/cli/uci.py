@@ -38,12 +38,13 @@ def uci(
 
 def _serve(run: str, iteration: int | None, devices: str, inbox: "Inbox") -> None:
     from rookery.base import ConfigError
+    from rookery.games import plain_name
     from rookery.interface.cli.settings import find_net
     from rookery.interface.uci.engine import Engine
     from rookery.runtime import find_device
 
     net = find_net(run, iteration=iteration)
-    if not hasattr(net.game.module, "write_position"):
+    if plain_name(net.game.name) != "chess":
         raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
     find_device(devices)
     contestant = net.contestant(inference="auto", devices=devices)

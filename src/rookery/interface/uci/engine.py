@@ -59,7 +59,7 @@ class Engine:
         try:
             command(words[1:])
         except (RookeryError, MemoryError) as error:
-            self._tell(str(error) or "out of memory; set a smaller Hash")
+            self._tell(str(error) or "out of memory")
 
     def _tell(self, text: str) -> None:
         self._say(f"info string {' '.join(text.split())}")
@@ -154,16 +154,24 @@ class Engine:
         """The search, made and warmed up where that is still to be done."""
         if self._search is None:
             torch.set_num_threads(self._options.number("Threads") or self._threads)
-            search = SingleSearch(
-                self._game,
-                self._contestant.evaluator(),
-                config=self._net.search,
-                max_nodes=nodes_for(self._game, self._options.number("Hash")),
-                leaves=self._options.number("Batch"),
-            )
+            try:
+                search = self._new_search()
+            except MemoryError:
+                self._tell(f"no memory for a Hash of {self._options.number('Hash')}")
+                self._tell(f"Hash is {self._options.reset('Hash')} now")
+                search = self._new_search()
             _warm_up(search)
             self._search = search
         return self._search
+
+    def _new_search(self) -> SingleSearch:
+        return SingleSearch(
+            self._game,
+            self._contestant.evaluator(),
+            config=self._net.search,
+            max_nodes=nodes_for(self._game, self._options.number("Hash")),
+            leaves=self._options.number("Batch"),
+        )
 
 
 def _warm_up(search: SingleSearch) -> None:

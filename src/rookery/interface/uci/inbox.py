@@ -3,6 +3,7 @@
 import queue
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 QUIT = "quit"
 
@@ -18,13 +19,14 @@ class Inbox:
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
 
     def _read(self, lines: Iterable[str]) -> None:
-        for line in map(str.strip, lines):
-            if line == "uci":
-                self._introduce()
-                continue
-            self._lines.put(line)
-            if line == QUIT:  # a thread that still reads would hold up the exit
-                return
+        with suppress(BrokenPipeError):  # nobody is there any more
+            for line in map(str.strip, lines):
+                if line == "uci":
+                    self._introduce()
+                    continue
+                if line == QUIT:  # a thread that still reads would hold up the exit
+                    break
+                self._lines.put(line)
         self._lines.put(QUIT)
 
     def take(self) -> str:

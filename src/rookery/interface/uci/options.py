@@ -89,6 +89,11 @@ class Options:
         self.values[name] = KNOWN[name].read(value.strip())
         return name
 
+    def reset(self, name: str) -> int | bool:
+        """Give an option its default again."""
+        self.values[name] = KNOWN[name].default
+        return self.values[name]
+
     def number(self, name: str) -> int:
         """The value of an option."""
         return int(self.values[name])

@@ -73,7 +73,7 @@ class Thinking:
         """How many simulations may come now."""
         if self._limits.nodes is None or self._is_held:
             return SLICE
-        return self._limits.nodes - self._search.growth.simulations
+        return min(SLICE, self._limits.nodes - self._search.growth.simulations)
 
     def _watch(self) -> bool:
         """Called after every wave: whether to stop."""
