@@ -74,6 +74,13 @@ def test_only_chess_is_spoken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         UciPlayer(other, fake(tmp_path, FIRST_MOVE))
 
 
+def test_an_engine_has_a_minute_beyond_its_time() -> None:
+    assert read_engine("uci:cat?movetime=90000").move_seconds == 150
+    assert read_engine("uci:cat?depth=3&Hash=64").move_seconds == 60
+    with pytest.raises(ConfigError, match="engines are named as in"):
+        read_engine("uci:cat?movetime=long")
+
+
 def test_options_are_set_whatever_their_case(tmp_path: Path) -> None:
     spec = fake(tmp_path, FIRST_MOVE)
     player = UciPlayer(CHESS, replace(spec, options=(("skill level", "3"),)), engines=1)

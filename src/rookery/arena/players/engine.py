@@ -18,6 +18,8 @@ from rookery.base import ConfigError
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 START_SECONDS = 20.0
+PATIENCE = 60.0
+"""Seconds beyond what it was given, after which an engine counts as hung."""
 LONGEST_LINE = 1 << 20
 
 
@@ -31,9 +33,7 @@ class EngineSpec:
     """Names and values, as `setoption` takes them."""
     limit: str
     """What stands behind `go`: `depth 1`, `nodes 100`, `movetime 50`."""
-    package: str = ""
-    """The Debian package that has it, if any."""
-    move_seconds: float = 60.0
+    move_seconds: float = PATIENCE
     """How long a move may take before the engine counts as hung."""
 
 

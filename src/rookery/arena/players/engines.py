@@ -14,7 +14,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 
-from rookery.arena.players.engine import EngineSpec
+from rookery.arena.players.engine import PATIENCE, EngineSpec
 from rookery.base import ConfigError
 
 ELOS = (1350, 2850)
@@ -67,17 +67,19 @@ def _any(text: str) -> EngineSpec:
         words = shlex.split(command)
     except ValueError:
         words = []  # a quotation without an end
-    if not words or any(not equals for _, equals, _ in pairs):
+    limits = {name: value for name, _, value in pairs if name in LIMITS}
+    options = [(name, value) for name, _, value in pairs if name not in LIMITS]
+    is_whole = all(equals for _, equals, _ in pairs) and all(map(str.isdecimal, limits.values()))
+    if not words or not is_whole:
         raise ConfigError(
             f"engines are named as in uci:COMMAND or uci:COMMAND?Hash=64&nodes=1000, got uci:{text}"
         )
-    limits = [f"{name} {value}" for name, _, value in pairs if name in LIMITS]
-    options = [(name, value) for name, _, value in pairs if name not in LIMITS]
     return EngineSpec(
         f"uci:{text}",
         _find(words),
         tuple(options),
-        " ".join(limits) or "movetime 100",
+        " ".join(f"{name} {value}" for name, value in limits.items()) or "movetime 100",
+        move_seconds=PATIENCE + int(limits.get("movetime", "0")) / 1000,
     )
 
 
