@@ -244,6 +244,28 @@ def test_a_stopped_run_keeps_what_it_received(tmp_path: Path) -> None:
     assert folder.load_weights().header.step > before
 
 
+def test_a_run_stopped_within_an_iteration_plays_other_games_next(tmp_path: Path) -> None:
+    more = ["run.actors=1", "run.moves=2000", "learning.reuse=0.001"]
+    folder = new_run(tmp_path / "run", *more)
+
+    def stop(moment: Moment) -> None:
+        if moment.games:
+            raise Stopped
+
+    for _ in range(2):
+        train(RunFolder(folder.path), stop)
+    paths = sorted((folder.path / "replay").glob("*.shard"))
+    first, second = (read_shard(path, game=folder.game) for path in paths[:2])
+    assert first.states[:100].tobytes() != second.states[:100].tobytes()
+
+
+def test_the_last_net_is_measured_though_another_measurement_was_under_way(tmp_path: Path) -> None:
+    slow = ["run.strength_every=2", "run.strength_simulations=400", "run.moves=1"]
+    folder = new_run(tmp_path / "run", *slow)
+    train(folder, lambda moment: None)
+    assert lines(folder, "strength")[-1]["iteration"] == 6
+
+
 def test_a_run_may_change_between_one_process_and_many(tmp_path: Path) -> None:
     folder = new_run(tmp_path / "run", "run.actors=0", "run.iterations=2")
     train(folder, lambda moment: None)

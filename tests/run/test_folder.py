@@ -127,7 +127,7 @@ def test_settings_can_change(folder: RunFolder) -> None:
     assert folder.config == longer and RunFolder(folder.path).config == longer
 
 
-@pytest.mark.parametrize("setting", ["net.width=16", "selfplay.games=8"])
+@pytest.mark.parametrize("setting", ["net.width=16", "selfplay.games=8", "selfplay.max_plies=5"])
 def test_what_the_checkpoint_depends_on_cannot_change(folder: RunFolder, setting: str) -> None:
     before = content(folder.path)
     with pytest.raises(RunFolderError, match="cannot change in a run"):

@@ -35,6 +35,16 @@ def test_auto_takes_whichever_is_faster(
     assert learners._count(asked, net, game=rules, devices=devices) == 3
 
 
+@pytest.mark.parametrize("more", [{"batch_size": 2}, {"batch_size": 8, "accumulate": 4}])
+def test_every_trainer_needs_a_row(more: dict[str, int]) -> None:
+    rules = game("tictactoe")
+    net = build_net(NetConfig(width=8, depth=1), rules.planes_shape, rules.num_actions)
+    learning = LearningConfig(method="distributed", workers="3", **more)
+    config = replace(recipe_for("tictactoe"), learning=learning)
+    with pytest.raises(ConfigError, match="no row for each of 3 trainers"):
+        learners.new_learner(rules, net, config=config, tell=print)
+
+
 @pytest.mark.parametrize(
     ("device", "workers", "reason"),
     [

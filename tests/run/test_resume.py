@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +212,16 @@ def test_a_resumed_run_does_not_measure_methods_again(own: RunFolder) -> None:
     own.change(apply(own.config, ["run.inference=auto", "learning.precision=auto"]))
     train(own, nothing)
     assert how(own.path) == ("float32", {}, "float32")
+
+
+def test_methods_of_another_device_are_measured_anew(own: RunFolder) -> None:
+    own.change(apply(own.config, ["run.inference=auto", "learning.precision=auto"]))
+    found = Checkpoint.load(own.path)
+    elsewhere = replace(found.position, inference="fused-float16", precision="bfloat16")
+    replace(found, position=elsewhere).save(own.path)
+    train(own, nothing)
+    method, rates, precision = how(own.path)
+    assert method in rates and precision in ("float32", "bfloat16")
 
 
 def test_a_resumed_run_takes_the_method_that_is_asked_for(own: RunFolder) -> None:

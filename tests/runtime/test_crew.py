@@ -109,6 +109,19 @@ def test_a_hung_worker_is_killed_and_replaced(observed) -> None:
     assert not psutil.pid_exists(victim)
 
 
+def test_a_hung_worker_holds_up_nobody_who_talks_to_it(observed) -> None:
+    crew = observed(crew_roles.echoing, 1)
+    crew.poll_until(lambda: crew.crew.ready() == [0])
+    os.kill(crew.workers[0].pid, signal.SIGSTOP)
+    begun = time.monotonic()
+    for _ in range(3):  # far more than a pipe holds
+        crew.crew.send(0, Message("say", {"number": 0}, {"big": np.zeros(1_000_000)}))
+    assert time.monotonic() - begun < QUICK.silence_seconds / 2
+    crew.poll_until(lambda: bool(crew.events))
+    assert crew.events[0].what.startswith("silent for")
+    crew.poll_until(lambda: crew.crew.ready() == [0])
+
+
 def test_a_worker_that_comes_back_in_time_is_left_alone(observed) -> None:
     crew = observed(crew_roles.counting, 1)
     crew.poll_until(lambda: crew.crew.ready() == [0])

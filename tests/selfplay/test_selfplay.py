@@ -66,6 +66,15 @@ def test_openings_have_at_most_the_plies_asked_for_and_differ() -> None:
     assert len({record.states[0].tobytes() for record in records}) > len(records) / 2
 
 
+def test_games_of_one_ply_leave_their_neighbours_alone() -> None:
+    selfplay = new_selfplay(max_plies=1, opening_share=1.0, opening_plies=3)
+    before = selfplay.state()["history.streams"].copy()
+    for record in selfplay.play(6, progress=0.0)[0]:
+        assert len(record.actions) == 1
+        replay(record)
+    assert (selfplay.state()["history.streams"] != before).all()
+
+
 def test_an_opening_seldom_leaves_a_win_on_the_board() -> None:
     records = play(opening_share=1.0, opening_plies=12)
     openings = [record.states[0] for record in records if record.first_ply > 6]

@@ -35,6 +35,12 @@ def some_samples(count: int, seed: int, born: int) -> Samples:
     )
 
 
+def test_nothing_has_the_same_figures_in_both() -> None:
+    config = ReplayConfig(window_min=4, window_max=12)
+    host, device = Window(RULES, config), DeviceWindow(RULES, config, CPU)
+    assert device.statistics(1) == host.statistics(1)
+
+
 def filled(config: ReplayConfig, parts: list[Samples]) -> tuple[Window, DeviceWindow]:
     host, device = Window(RULES, config), DeviceWindow(RULES, config, CPU)
     for part in parts:

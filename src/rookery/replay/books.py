@@ -1,6 +1,7 @@
 """The books of a window: how many rows were ever made, and which shards hold the newest."""
 
 from dataclasses import dataclass, field
+from math import inf
 
 from rookery.base import ConfigError
 
@@ -22,7 +23,7 @@ class ReplayConfig:
                 f"replay.window_min is {self.window_min} and replay.window_max {self.window_max}; "
                 "expected 1 <= window_min <= window_max"
             )
-        if not self.window_growth >= 0:
+        if not 0 <= self.window_growth < inf:
             raise ConfigError(f"replay.window_growth is {self.window_growth}, expected >= 0")
 
     def capacity(self, rows_made: int) -> int:

@@ -87,12 +87,14 @@ class DeviceWindow:
     def statistics(self, iteration: int) -> WindowStatistics:
         """Figures of the window, seen in `iteration`; waits for the device."""
         size, made = int(self._size), int(self._made)
+        if not size:
+            return WindowStatistics(0, made, mean_age=0.0, duplicate_share=0.0, policy_entropy=0.0)
         index = (made - 1 - torch.arange(size, device=self.device)) % self.config.window_max
         return WindowStatistics(
             rows=size,
             rows_made=made,
             mean_age=iteration - self._mean_birth(index),
-            duplicate_share=1.0 - len(torch.unique(self._hashes(index))) / max(size, 1),
+            duplicate_share=1.0 - len(torch.unique(self._hashes(index))) / size,
             policy_entropy=self._entropy(index),
         )
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from math import inf
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -62,7 +63,7 @@ class RunConfig:
             ("max_lag", 0),
         ):
             value = getattr(self, name)
-            if not value >= low:
+            if not low <= value < inf:
                 raise ConfigError(f"run.{name} must be {low} or more, got {value}")
 
         if not (self.actors == "auto" or self.actors.isdecimal()):

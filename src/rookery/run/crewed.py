@@ -281,7 +281,7 @@ class CrewedRing(Ring):
         self._fleet = Fleet(
             self.config,
             inference=self.evaluator.method,
-            era=self.iteration,
+            era=self.window.rows_made,
             tell=self._tell,
             cluster=self._cluster,
         )

@@ -174,6 +174,7 @@ class DeviceRing(Ring):
     def _restore(self, found: Checkpoint) -> None:
         self.learner.restore(found.learner)
         self._due = self.learner.owe(0)
-        self.selfplay.restore(found.selfplay)
+        if "roots" in found.selfplay:  # else they were played by a crew, and begin anew
+            self.selfplay.restore(found.selfplay)
         self.evaluator.load(self.learner.play_net)
         self.window.refill(self._read_shards(found.position), found.position.rows_made)

@@ -76,6 +76,12 @@ class RunFolder:
                 f"selfplay.games cannot change in a run, {self.config.selfplay.games} games "
                 "are under way; start a new one"
             )
+        longest = [each.selfplay.longest_game(self.game) for each in (self.config, config)]
+        if longest[0] != longest[1]:
+            raise RunFolderError(
+                f"selfplay.max_plies cannot change in a run, games of up to {longest[0]} plies "
+                "are under way; start a new one"
+            )
         self.adapt(config)
 
     def adapt(self, config: Config) -> None:

@@ -36,6 +36,11 @@ def new_learner(
     workers = _count(learning, net, game=game, devices=devices)
     if learning.method == "pipeline":
         workers = min(workers, most_parts(config.net))
+    elif learning.scaled(workers).batch_size // learning.accumulate < workers:
+        raise ConfigError(
+            f"learning.batch_size={learning.batch_size} in learning.accumulate="
+            f"{learning.accumulate} parts has no row for each of {workers} trainers; raise it"
+        )
     posts = Posts(devices, workers, cluster)
     return Team(game, net, config=config, posts=posts, tell=tell)
 

@@ -13,7 +13,7 @@ from torch import nn
 from rookery.arena import SearchPlayer, Strength, ruler_for
 from rookery.base import RunFolderError
 from rookery.learning import Learner, LearningConfig
-from rookery.nets import CudaEvaluator, Evaluator
+from rookery.nets import CUDA_METHODS, METHODS, CudaEvaluator, Evaluator
 from rookery.replay import (
     DeviceWindow,
     Samples,
@@ -92,7 +92,9 @@ class Ring(ABC):
     def _check_origin(self, found: Checkpoint) -> None:
         """RunFolderError where a run was trained by another kind of device."""
         was_on_gpu = "marks.results" in found.selfplay
-        if self._games_on_gpu is not None and was_on_gpu != self._games_on_gpu:
+        if "actors" in found.selfplay or self._games_on_gpu is None:
+            return  # a crew's games begin anew
+        if was_on_gpu != self._games_on_gpu:
             where = "cuda:0" if was_on_gpu else "cpu"
             raise RunFolderError(
                 f"{self.folder.path} was trained on {where.split(':')[0]}, and its games under way "
@@ -117,9 +119,8 @@ class Ring(ABC):
     def finish(self) -> None:
         """The last words of a run that has reached its end."""
         self._save()
-        every = self.config.run.strength_every
         self._await_strength()
-        if every and self.iteration % every != 0:
+        if self.config.run.strength_every and not self._is_measured():
             self._measure()
             self._await_strength()
         device = self._usage.overall()
@@ -149,6 +150,11 @@ class Ring(ABC):
     def _await_strength(self) -> None:
         """Wait for a measurement that others make."""
         return
+
+    def _is_measured(self) -> bool:
+        """Whether the strength of this very iteration is known."""
+        lines = (line for line in self.stats.lines() if line["kind"] == "strength")
+        return any(line["iteration"] == self.iteration for line in lines)
 
     def _tell_strength(self, iteration: int, strength: Strength) -> None:
         self._show("strength", strength=strength)
@@ -229,11 +235,14 @@ class Ring(ABC):
         return net.to(self.device)
 
     def _as_before(self, position: Position | None) -> tuple[LearningConfig, str]:
-        """How to learn and to evaluate; what was measured once is not measured again."""
+        """How to learn and to evaluate; what was measured once on such a device is not again."""
         learning, inference = self.config.learning, self.config.run.inference
-        if position and learning.precision == "auto":
+        methods = CUDA_METHODS if self.device.type == "cuda" else METHODS
+        if position is None or position.inference not in methods:
+            return learning, inference
+        if learning.precision == "auto":
             learning = replace(learning, precision=position.precision)
-        if position and inference == "auto":
+        if inference == "auto":
             inference = position.inference
         return learning, inference
 

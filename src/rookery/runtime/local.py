@@ -12,7 +12,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import MappingProxyType
@@ -40,6 +40,7 @@ class LocalWorker:
         self.name = name
         self._connection, theirs = _SPAWN.Pipe()
         self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._process = _SPAWN.Process(
             target=_work, args=(theirs, os.getpid(), role, dict(job)), name=name, daemon=True
         )
@@ -48,6 +49,7 @@ class LocalWorker:
         theirs.close()
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
+        threading.Thread(target=self._write, name=f"write {name}", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -60,11 +62,8 @@ class LocalWorker:
         return drain(self._inbox)
 
     def send(self, message: Message) -> None:
-        """Tell the worker; one that is gone does not hear it."""
-        try:
-            self._connection.send_bytes(message.pack())
-        except (OSError, ValueError):
-            return
+        """Tell the worker; one that is gone does not hear it, one that hangs holds up nobody."""
+        self._outbox.put(message.pack())
 
     def is_waiting(self) -> bool:
         """It runs at once: this machine always has room."""
@@ -83,7 +82,13 @@ class LocalWorker:
         """End it at once, even if it hangs."""
         self._process.kill()
         self._process.join(KILL_SECONDS)
+        self._outbox.put(None)
         self._connection.close()
+
+    def _write(self) -> None:
+        with suppress(OSError, ValueError):  # gone
+            while (message := self._outbox.get()) is not None:
+                self._connection.send_bytes(message)
 
     def _read(self) -> None:
         while True:

@@ -15,6 +15,9 @@ from rookery.selfplay.history import new_history, to_record
 from rookery.selfplay.kernels import Moves, bind, manner_of
 from rookery.selfplay.report import SelfPlayReport
 
+FEWEST_ROWS = 2
+"""Openings are drawn in the rows that a game will fill, and need so many."""
+
 
 class SelfPlay:
     """`config.games` games in step, each begun anew when it ends."""
@@ -40,7 +43,8 @@ class SelfPlay:
         )
         self._manner = manner_of(config, game)
         streams = seeds(config.games, seed, "selfplay")
-        self._history = new_history(game, config.games, config.longest_game(game), streams)
+        num_rows = max(FEWEST_ROWS, config.longest_game(game))
+        self._history = new_history(game, config.games, num_rows, streams)
         self._roots = game.blank_states(config.games)
         self._kernels = bind(game.rules)
         self._restart(np.arange(config.games))
