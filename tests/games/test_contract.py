@@ -13,6 +13,7 @@ from rookery.games import Finding, check_game, game, game_names
 from rookery.games.twin import load_interpreted
 
 SOURCE = Path(str(game("tictactoe").module.__file__)).read_text()
+SOURCE = SOURCE.replace('NAME = "tictactoe"', 'NAME = "mine"')
 PLANES_LOOP = SOURCE.partition("def planes(state, out):\n")[2].partition("\n\n")[0]
 FIXED_VIEW = """\
     stones = 0
@@ -130,7 +131,7 @@ def test_shipped_games_keep_every_promise(name: str) -> None:
 
 
 def test_a_users_own_file_is_checked_too(tmp_path: Path, plain_python: None) -> None:
-    findings = check_edited(tmp_path, 'NAME = "tictactoe"', 'NAME = "mygame"')
+    findings = check_edited(tmp_path, 'NAME = "mine"', 'NAME = "yours"')
     assert all(finding.ok and not finding.doubtful for finding in findings.values())
     assert len(findings) == 12
 

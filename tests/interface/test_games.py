@@ -1,9 +1,12 @@
 """`rookery games` and `rookery recipes`."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from rookery.games import tictactoe
 from rookery.run import RECIPES, from_json
@@ -54,9 +57,51 @@ def test_a_file_that_is_no_rules_module_is_a_mistake(mistake, tmp_path: Path) ->
     assert "cannot be imported as rules (SyntaxError" in mistake("games", "check", path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('NAME = "mine"', 'NAME = "connect4"', "NAME is connect4, which Rookery has"),
+        ('NAME = "mine"', "NAME = 5", "NAME is 5: expected a word"),
+        ('NAME = "mine"', 'NAME = "../mine"', "NAME is '../mine': expected a word"),
+        ("for view in _VIEWS)", "for view in ())", "SYMMETRIES cannot be read"),
+        ("import numpy as np\n", "import sys\nsys.exit(0)\n", "imported as rules (SystemExit"),
+    ],
+)
+def test_tables_that_nothing_can_be_made_of(
+    mistake, tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    assert told in mistake("games", "check", own_rules(tmp_path, **{old: new}))
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"), [("9 * np.arange(9)", "ok"), ("np.arange(9) + 10**7", "less than 81")]
+)
+def test_a_policy_is_drawn_within_bounds(rookery, tmp_path: Path, cells: str, word: str) -> None:
+    path = own_rules(tmp_path, **{"MAX_PLIES = 9": f"MAX_PLIES = 9\nPOLICY_CELLS = {cells}"})
+    assert word in rookery("games", "check", path).out.splitlines()[0]
+
+
+def test_tables_may_be_lists(rookery, tmp_path: Path) -> None:
+    lists = {"PLANES = (2, 3, 3)": "PLANES = [2, 3, 3]\nPOLICY_CELLS = list(range(9))"}
+    assert rookery("games", "check", own_rules(tmp_path, **lists)).code == 0
+
+
+def test_a_run_whose_rules_were_broken_or_lost_says_so(
+    mistake, tmp_path: Path, finished_run: Path
+) -> None:
+    run = shutil.copytree(finished_run, tmp_path / "run")
+    config = json.loads((run / "config.json").read_text())
+    broken, lost = tmp_path / "broken.py", tmp_path / "lost.py"
+    broken.write_text("x = (\n")
+    (run / "config.json").write_text(json.dumps({**config, "game": str(broken)}))
+    assert "cannot be imported as rules (SyntaxError" in mistake("watch", run)
+    (run / "config.json").write_text(json.dumps({**config, "game": str(lost)}))
+    assert f"there is no rules file {lost}" in mistake("eval", run)
+
+
 def test_an_unknown_game_is_a_mistake(mistake) -> None:
     assert "did you mean connect4?" in mistake("games", "check", "conect4")
-    assert "unknown game" in mistake("games", "check", "missing.py")
+    assert "there is no rules file" in mistake("games", "check", "missing.py")
 
 
 def test_the_recipes_are_listed(rookery) -> None:

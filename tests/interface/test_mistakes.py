@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ def content(folder: Path) -> dict[str, bytes]:
     ("arguments", "found"),
     [
         (["tictacto"], "unknown game 'tictacto'; did you mean tictactoe?"),
-        (["missing.py"], "unknown game"),
+        (["missing.py"], "there is no rules file "),
         (["tictactoe", "--recipe", "tictactoe-dmo"], "did you mean tictactoe-demo?"),
         (["tictactoe", "--recipe", "connect4-laptop"], "unknown recipe for tictactoe"),
         (["tictactoe", "--set", "serch.considered=8"], "did you mean search.considered?"),
@@ -47,6 +49,20 @@ def test_a_wrong_order_starts_nothing(
     monkeypatch.chdir(tmp_path)
     assert found in mistake("train", *arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_two_iterations_at_once_are_a_mistake(mistake, finished_run: Path) -> None:
+    told = mistake("eval", f"{finished_run}@1", "--iteration", 2)
+    assert "names an iteration, and --iteration 2 another" in told
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_process_may_be_started_without_a_terminal(
+    environment: dict[str, str], finished_run: Path, closed: str
+) -> None:
+    command = f"{sys.executable} -m rookery analyse {finished_run} --simulations 1 5 {closed}"
+    done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
 
 
 def test_more_than_fits_into_memory_is_told_in_a_line() -> None:

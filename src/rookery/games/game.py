@@ -23,6 +23,7 @@ A rules module is plain Python. It defines
 and is compiled through `rookery.base.compiled`. A value is for the player to move, everywhere.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
@@ -31,7 +32,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import IllegalPosition, namespace
+from rookery.base import ConfigError, IllegalPosition, namespace
 
 State = Any  # one np.record of the game's STATE dtype
 States = NDArray[Any]  # [G] records
@@ -39,6 +40,7 @@ Action = int
 
 WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
 
+NAMES = re.compile(r"\w[\w:=. -]*")
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
 MEMORIES = ("key", "quiet", "recall")
 TEXT = ("show", "read_move", "write_move")
@@ -125,22 +127,37 @@ def from_module(module: ModuleType, sources: bytes = b"") -> Game:
     if missing:
         raise IllegalRules(getattr(module, "__file__", None) or module.__name__, missing)
     functions = {name: getattr(module, name) for name in (*FUNCTIONS, *memories)}
-    cells, actions = zip(*module.SYMMETRIES, strict=True)
+    if not (isinstance(module.NAME, str) and NAMES.fullmatch(module.NAME)):
+        raise ConfigError(f"NAME is {module.NAME!r}: expected a word, as in 'hexapawn'")
+    cells, actions = _read_symmetries(module.SYMMETRIES)
+    policy_cells = getattr(module, "POLICY_CELLS", None)
     return Game(
         name=module.NAME,
         version=module.VERSION,
         rules=namespace(module.NAME, functions, sources),
         module=module,
-        state_dtype=module.STATE,
+        state_dtype=np.dtype(module.STATE),
         num_actions=module.NUM_ACTIONS,
         max_legal=module.MAX_LEGAL,
         max_plies=module.MAX_PLIES,
-        planes_shape=module.PLANES,
-        cell_symmetries=np.array(cells, np.int32),
-        action_symmetries=np.array(actions, np.int32),
+        planes_shape=tuple(module.PLANES),
+        cell_symmetries=cells,
+        action_symmetries=actions,
         memory=getattr(module, "MEMORY", 1),
-        policy_cells=getattr(module, "POLICY_CELLS", None),
+        policy_cells=None if policy_cells is None else np.asarray(policy_cells),
     )
+
+
+def _read_symmetries(pairs: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """[S, H * W] where cells go, and [S, A] where actions go."""
+    try:
+        cells, actions = (np.array(tables, np.int32) for tables in zip(*pairs, strict=True))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            "SYMMETRIES cannot be read: expected pairs (cells, actions), every table of cells as "
+            "long as the others, and every table of actions; the identity is always one"
+        ) from error
+    return cells, actions
 
 
 class IllegalRules(IllegalPosition):

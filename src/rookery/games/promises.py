@@ -59,6 +59,8 @@ def _check_policy_cells(game: Game) -> None:
         f"POLICY_CELLS is {cells.dtype} {list(cells.shape)}: expected a whole number for each of"
         f" the {game.num_actions} actions",
     )
+    most = game.num_actions * int(np.prod(game.planes_shape[1:]))
+    require(cells.max() < most, f"POLICY_CELLS goes up to {cells.max()}: expected less than {most}")
     require(
         cells.min() >= 0 and len(np.unique(cells)) == len(cells),
         "POLICY_CELLS gives two actions one cell, or one below 0: expected"

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from rookery.base import UnknownName
+from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games.game import Game, from_module
 
 PACKAGE = __package__
@@ -25,10 +25,25 @@ def game(name: str) -> Game:
     """A shipped game by its name, or one of your own by the path of its rules file."""
     if is_shipped(name):
         return from_module(import_rules(name))
-    path = Path(name)
-    if path.suffix == ".py" and path.is_file():
+    if not name.endswith(".py"):
+        raise UnknownName("game", name, SHIPPED)
+    if not Path(name).is_file():
+        raise ConfigError(f"there is no rules file {name}")
+    rules = _own_game(Path(name))
+    if plain_name(rules.name) in SHIPPED:
+        raise ConfigError(f"{name}: NAME is {rules.name}, which Rookery has; choose another")
+    return rules
+
+
+def _own_game(path: Path) -> Game:
+    """The game in a rules file, which may be broken in any way."""
+    try:
         return from_module(load_file(path), path.read_bytes())
-    raise UnknownName("game", name, SHIPPED)
+    except RookeryError:
+        raise
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{path} cannot be imported as rules ({reason}); mend it") from error
 
 
 def is_shipped(name: str) -> bool:

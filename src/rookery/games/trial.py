@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rookery.games.game import ONGOING, Action, Game, State
 
+LAST = 12  # actions of a long game that are shown
 GUARD = 64  # cells beyond a buffer's end in which a stray write is noticed
 UNTOUCHED = -99
 
@@ -96,4 +97,6 @@ def planes_of(game: Game, rules: ModuleType, state: State, garbage: float = 0.0)
 
 def where(line: list[Action]) -> str:
     """The position that `line` leads to, in words."""
+    if len(line) > LAST:
+        return f"after {len(line)} actions, the last of them {line[-LAST:]}"
     return f"after actions {line}" if line else "in the first position"

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rookery.arena import Player, is_plain
-from rookery.base import ConfigError, RookeryError, UnknownName
+from rookery.base import ConfigError, UnknownName
 from rookery.games import Game, game, is_shipped
 from rookery.nets import Weights, load, pack
 from rookery.run import (
@@ -72,17 +72,6 @@ class NetText:
         )
 
 
-def find_game(name: str) -> Game:
-    """A shipped game, or the one in a rules file, which may be broken in any way."""
-    try:
-        return game(name)
-    except RookeryError:
-        raise
-    except Exception as error:  # a user's own rules, imported: anything may go wrong in them
-        reason = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"{name} cannot be imported as rules ({reason}); mend it") from error
-
-
 def is_game(text: str) -> bool:
     """Whether `text` names a game rather than a run."""
     return is_shipped(text) or text.endswith(".py")
@@ -117,6 +106,8 @@ def read_net(
         known = (*others, *shipped_names(), *_neighbours(Path(text).parent))
         raise UnknownName("run folder or name", text, known)
     number = int(parts["iteration"]) if parts["iteration"] else iteration
+    if iteration not in (None, number):
+        raise ConfigError(f"{text} names an iteration, and --iteration {iteration} another")
     return _net_of_run(Path(parts["path"]), number, wanted)
 
 

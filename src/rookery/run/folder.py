@@ -14,6 +14,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import IO, Any
 
 from rookery.base import FileDamaged, RunFolderError, write_atomic
@@ -50,10 +51,9 @@ class RunFolder:
     def create(cls, path: Path, config: Config, first: FirstWeights | None = None) -> "RunFolder":
         """A new run folder, begun with `first`; what is there already is never touched."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RunFolderError(
-                f"{path} exists already; "
-                f"go on with `rookery resume {path}` or choose another folder"
-            )
+            is_run = (path / "run.json").exists()
+            remedy = f"go on with `rookery resume {quote(str(path))}` or " if is_run else ""
+            raise RunFolderError(f"{path} exists already; {remedy}choose another folder")
         rules = game(config.game)
         if first is not None:
             first.check(rules, config.net)

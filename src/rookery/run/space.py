@@ -69,8 +69,10 @@ class OneOf:
 
     def usual(self, config: Config) -> str | None:
         """The value that `config` has, if it is among these."""
-        value = str(value_of(config, self.name))
-        return value if value in self.choices else None
+        for choice in self.choices:
+            if apply(config, [self.setting(choice)]) == config:
+                return choice
+        return None
 
 
 Dimension = Between | OneOf

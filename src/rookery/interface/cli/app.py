@@ -1,5 +1,6 @@
 """The command `rookery`: its subcommands, and how an error becomes one line."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -45,6 +46,8 @@ def main() -> None:
     """Run the command line of this process, and exit with its code."""
     # Threads that wait must sleep, not spin: search and net take turns on the same cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    sys.stdin = sys.stdin or io.StringIO()  # a process may be started without them
+    sys.stdout = sys.stdout or io.StringIO()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -32,7 +32,7 @@ def check(
 ) -> None:
     """Check that a game keeps the contract; exit code 1 if it does not."""
     from rookery.games import check_game
-    from rookery.interface.players import find_game
+    from rookery.games import game as find_game
     from rookery.interface.wording import screen
 
     console = screen()

@@ -86,7 +86,8 @@ def match(
 def _game(name: str | None, texts: tuple[str, str]) -> "Game":
     """The game that the players and the option agree on."""
     from rookery.base import ConfigError
-    from rookery.interface.players import find_game, read_net
+    from rookery.games import game as find_game
+    from rookery.interface.players import read_net
 
     nets = [net for net in map(read_net, texts) if net is not None]
     found = {net.game.name: net.game for net in nets}

@@ -45,10 +45,10 @@ def _opponent(
     against: str, opponent: str | None, *, simulations: int, seed: int, devices: str
 ) -> "tuple[Game, Player]":
     from rookery.base import ConfigError
+    from rookery.games import game as find_game
     from rookery.games import game_names
     from rookery.interface.players import (
         default_opponent,
-        find_game,
         is_game,
         make_player,
         read_net,

@@ -2,6 +2,7 @@
 
 from math import ceil
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -40,7 +41,7 @@ def resume(
         longer = ceil(2 * past.seconds / 60)
         console.print(
             f"{run} has finished after {duration(past.seconds)} and {past.iteration} iterations; "
-            f"to train it longer: {program()} resume {run} --minutes {longer}",
+            f"to train it longer: {program()} resume {quote(str(run))} --minutes {longer}",
             soft_wrap=True,
         )
         return

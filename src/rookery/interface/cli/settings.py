@@ -98,7 +98,8 @@ def placed(devices: str, actors: str | None, cluster: str | None) -> list[str]:
 
 def start_from(game: str, recipe: str | None, devices: str) -> "Config":
     """The settings that a new run of `game`, a name or a rules file, starts from."""
-    from rookery.interface.players import find_game, is_game
+    from rookery.games import game as find_game
+    from rookery.interface.players import is_game
     from rookery.run import recipe_for
     from rookery.runtime import find_devices
 

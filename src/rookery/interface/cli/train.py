@@ -43,7 +43,8 @@ def train(
     cluster: ClusterAddress = None,
 ) -> None:
     """Train a game into a new run folder, from nothing or from another net."""
-    from rookery.interface.players import find_game, read_first_weights
+    from rookery.games import game as find_game
+    from rookery.interface.players import read_first_weights
     from rookery.interface.training import train_visibly
     from rookery.interface.wording import screen
     from rookery.run import RunFolder, check_place

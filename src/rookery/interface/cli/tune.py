@@ -48,7 +48,7 @@ def tune(
     cluster: ClusterAddress = None,
 ) -> None:
     """Search settings by short runs, compared by the strength they reach."""
-    from rookery.interface.players import find_game
+    from rookery.games import game as find_game
     from rookery.interface.tuning import tune_visibly
     from rookery.interface.wording import screen
     from rookery.run import Study, check_place
@@ -60,8 +60,9 @@ def tune(
     rules = find_game(config.game)
     searched = _space(config, rules, space, settings)
     folder = study or Path("runs") / f"{rules.name}-study"
-    given = {"--minutes": minutes, "--devices": devices, "--actors": actors, "--cluster": cluster}
-    options = [(name, str(value)) for name, value in given.items() if value not in (None, "auto")]
+    named = None if devices == "auto" else devices
+    given = {"--minutes": minutes, "--devices": named, "--actors": actors, "--cluster": cluster}
+    options = [(name, str(value)) for name, value in given.items() if value is not None]
     options += [("--set", setting) for setting in settings or ()]
     tune_visibly(Study(folder, config, searched), trials, shared=options, console=screen())
 
