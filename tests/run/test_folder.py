@@ -63,9 +63,15 @@ def test_what_exists_is_never_touched(tmp_path: Path, tiny_config: Config) -> No
     (tmp_path / "file").write_text("mine too")
     before = content(tmp_path)
     for name in ("run", "file"):
-        with pytest.raises(RunFolderError, match=f"{name} exists already; go on with `rookery"):
+        with pytest.raises(RunFolderError, match=f"{name} exists already; choose another folder"):
             RunFolder.create(tmp_path / name, tiny_config)
     assert content(tmp_path) == before
+
+
+def test_a_run_that_exists_may_be_gone_on_with(tmp_path: Path, tiny_config: Config) -> None:
+    path = RunFolder.create(tmp_path / "my run", tiny_config).path
+    with pytest.raises(RunFolderError, match=f"go on with `rookery resume '{path}'` or choose"):
+        RunFolder.create(path, tiny_config)
 
 
 def test_an_unknown_game_leaves_no_folder(tmp_path: Path, tiny_config: Config) -> None:
