@@ -55,7 +55,7 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
     )
     cells = rules.policy_cells
     net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells)
-    evaluator = CudaEvaluator(net, rules.planes_shape, device=device)
+    evaluator = CudaEvaluator(net, rules.planes_shape, device=device, method=options.inference)
     manner = SelfPlayConfig(
         games=setting.batch,
         simulations=f"1, {setting.simulations}@0.5",
@@ -64,22 +64,24 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
         max_plies=MAX_PLIES,
     )
     selfplay = DeviceSelfPlay(
-        rules, evaluator, config=manner, search=SearchConfig(), moves=COLLECT_EVERY, seed=0
+        rules, evaluator.in_play, config=manner, search=SearchConfig(), moves=COLLECT_EVERY, seed=0
     )
     for _ in range(options.quick_moves // COLLECT_EVERY):
         selfplay.play(COLLECT_EVERY, progress=0.0)
         selfplay.collect()
     selfplay.finish(selfplay.start(PLIES["rookery"], progress=1.0))
-    return selfplay, evaluator
+    return selfplay, evaluator.in_play
 
 
 def rookery_rates(setting: Setting, options: argparse.Namespace) -> list[Rate]:
     """Stretches of our self-play in one process, as a run goes: one is fetched, one is played."""
+    from rookery.games import game
     from rookery.replay import to_samples
 
     selfplay, evaluator = new_selfplay(setting, options)
-    forwards = bare_forwards(evaluator, setting.batch, options.seconds / 2)
-    label = f"{setting.batch:,} games, {evaluator.method}"
+    shape = (setting.batch, *game("chess").planes_shape)
+    forwards = bare_forwards(evaluator, shape, options.seconds / 2)
+    label = f"{setting.batch:,} games, {options.inference}"
     pending, rates = selfplay.start(setting.plies, progress=1.0), []
     for _ in range(options.rounds):
         positions, evaluations, start = 0, 0, time.perf_counter()
@@ -126,8 +128,8 @@ def begin_process(name: str, batch: int, options: argparse.Namespace, **changes:
     """A contestant with the same options but for `changes`."""
     python = options.peers_python if name.startswith("mctx") else sys.executable
     command = [python, "-W", "ignore", __file__, "--contestant", name, "--batch", str(batch)]
-    kept = ("net", "simulations", "seconds", "rounds", "device", "opening_share", "quick_moves")
-    for option in (*kept, "kernels"):
+    kept = ("net", "inference", "simulations", "seconds", "rounds", "device", "opening_share")
+    for option in (*kept, "quick_moves", "kernels"):
         value = changes.get(option, getattr(options, option))
         command += [f"--{option.replace('_', '-')}", str(value)]
     caches = {"JAX_COMPILATION_CACHE_DIR": options.cache, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
@@ -207,6 +209,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers-python", help="interpreter with jax for CUDA, mctx and pgx")
     parser.add_argument("--net", default="128x6", help="width x depth")
+    parser.add_argument("--inference", default="auto", help="ours; int8: eight bits")
     parser.add_argument("--simulations", type=int, default=32)
     parser.add_argument("--our-batches", default="4096,8192,16384")
     parser.add_argument("--their-batches", default="1024,4096,2048,512,256")

@@ -26,7 +26,7 @@ PLIES = {"rookery": 8, "mctx": 2}
 WARM_UP_MOVES = 6
 
 
-def bare_forwards(evaluator: object, batch: int, seconds: float) -> float:
+def bare_forwards(evaluator: object, shape: tuple[int, ...], seconds: float) -> float:
     """Evaluations a second of the net alone, captured in a graph, on boards of random stones.
 
     On empty boards the device draws less power and runs faster, which no game allows.
@@ -35,7 +35,7 @@ def bare_forwards(evaluator: object, batch: int, seconds: float) -> float:
 
     from rookery.runtime import Graph
 
-    planes = (torch.rand((batch, *evaluator.planes_shape), device=evaluator.device) < 0.3).float()
+    planes = (torch.rand(shape, device=evaluator.device) < 0.3).float()
     graph = Graph(lambda: evaluator.forward(planes) and None, evaluator.device)
     torch.cuda.synchronize()
     start, calls = time.perf_counter(), 0
@@ -44,7 +44,7 @@ def bare_forwards(evaluator: object, batch: int, seconds: float) -> float:
             graph()
         torch.cuda.synchronize()
         calls += 20
-    return calls * batch / elapsed
+    return calls * len(planes) / elapsed
 
 
 def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate]:
@@ -66,7 +66,8 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
     )
     net = build_net(config, rules.planes_shape, rules.num_actions)
     evaluator = CudaEvaluator(net, rules.planes_shape, device=device)
-    forwards = bare_forwards(evaluator, setting.batch, seconds / 2)
+    shape = (setting.batch, *rules.planes_shape)
+    forwards = bare_forwards(evaluator, shape, seconds / 2)
     selfplay = DeviceSelfPlay(
         rules,
         evaluator,

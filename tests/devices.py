@@ -40,3 +40,6 @@ class LinearOn:
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         return self._linear._answer(planes)
+
+    def adapt(self) -> None:
+        pass

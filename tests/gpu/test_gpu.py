@@ -1,5 +1,6 @@
 """On a real GPU: run with `pytest -m gpu tests/gpu`."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,16 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("run.actors=2",), ("learning.method=distributed", "learning.workers=2")]
+    "more",
+    [
+        (),
+        ("run.actors=2",),
+        ("learning.method=distributed", "learning.workers=2"),
+        pytest.param(
+            ("run.inference=int8",),
+            marks=pytest.mark.skipif(not find_spec("cudnn"), reason="no nvidia-cudnn-frontend"),
+        ),
+    ],
 )
 def test_a_short_run_learns_and_resumes(
     tmp_path: Path, device: torch.device, more: tuple[str, ...]

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rookery.base import RookeryError, UnknownName
+from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
+from rookery.nets.eight import ALIGNED, EightTower, aligned
 from rookery.nets.ensemble import Ensemble, average
 from rookery.nets.methods import TOLERANCE, Choice, disagreement, in_precision, random_boards
-from rookery.nets.resnet import PolicyHead, ResNet, fold, without_zero_layers
+from rookery.nets.resnet import PolicyHead, ResNet, fold, tower_convs, without_zero_layers
 
 METHODS = {
     "fused-float16": torch.float16,
@@ -26,14 +27,15 @@ METHODS = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
     "float32": torch.float32,
+    "int8": torch.float16,
 }
 """Tried in this order: the first that works and agrees with float32 is taken. Fused calls are for
-residual nets; others, alone or in an ensemble, run their own modules in the same bits."""
+residual nets; others, alone or in an ensemble, run their own modules in the same bits. Eight bits
+agree less well and must be asked for: games of self-play are played by them, all else is answered
+by fused calls in float16."""
 TRIAL_ROWS = 64
 PROBE_ROWS = 8
 SMALLEST_BATCH = 32
-ALIGNED = 8
-"""Tensor cores want channels in eights; more are added, with weights of zero."""
 
 
 class CudaEvaluator:
@@ -57,6 +59,8 @@ class CudaEvaluator:
         self.choice = _choose(folded, planes_shape) if method == "auto" else Choice(method)
         self._plan = _plan(self.method, folded)
         self._probe = torch.from_numpy(random_boards(PROBE_ROWS, planes_shape)).to(device)
+        self.in_play = EightBits(self._plan, self._probe) if self.method == "int8" else self
+        """What games of self-play ask."""
         self._is_finite = torch.ones(1, dtype=torch.bool, device=device)
         self._captured: dict[int, _Captured] = {}
 
@@ -69,6 +73,8 @@ class CudaEvaluator:
     def load(self, net: nn.Module) -> None:
         """Take the weights of `net`, a net of the same shape; `check` tells if they overflow."""
         self._plan.load(fold(net))
+        if isinstance(self.in_play, EightBits):
+            self.in_play.load()
         self._is_finite = torch.stack([part.isfinite().all() for part in self.forward(self._probe)])
 
     def check(self) -> None:
@@ -85,6 +91,9 @@ class CudaEvaluator:
         logits, wdl = self._plan(planes)
         return logits, wdl.softmax(1)
 
+    def adapt(self) -> None:
+        """Sixteen bits and more hold on all boards."""
+
     def __call__(
         self, planes: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -95,6 +104,31 @@ class CudaEvaluator:
             self._captured[size] = _Captured(self, size)
         logits, wdl = self._captured[size](torch.from_numpy(planes))
         return logits[:count].cpu().numpy(), wdl[:count].cpu().numpy()
+
+
+class EightBits:
+    """The net of an evaluator with its tower in eight bits, as games of self-play ask it."""
+
+    def __init__(self, plan: "_Fused", boards: Tensor) -> None:
+        self.device = boards.device
+        self._plan, self._boards = plan, boards
+        self._tower = EightTower(plan.net, boards)
+
+    def load(self) -> None:
+        """Take the weights that the plan has taken."""
+        self._tower.load(self._plan.net)
+
+    @torch.inference_mode()
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [B, A] and win, draw, loss probabilities [B, 3] of planes [B, P, H, W]."""
+        self._boards = planes
+        logits, wdl = self._plan.answer(self._tower(planes))
+        return logits, wdl.softmax(1)
+
+    @torch.inference_mode()
+    def adapt(self) -> None:
+        """Fit the scales to the boards that it was asked about last."""
+        self._tower.measure(self._plan.net, self._boards)
 
 
 class _Captured:
@@ -140,25 +174,25 @@ class _Fused:
 
     def __init__(self, folded: ResNet, dtype: torch.dtype) -> None:
         self._dtype = dtype
-        self._heads = folded
-        self._convs = [_aligned(conv.weight, dtype) for conv in _tower(folded)]
-        self._biases = [conv.bias.to(dtype) for conv in _tower(folded)]
+        self.net = folded
+        self._convs = [aligned(conv.weight, dtype) for conv in tower_convs(folded)]
+        self._biases = [conv.bias.to(dtype) for conv in tower_convs(folded)]
         self._mixer, self._mixer_bias = (part.to(dtype) for part in _head_mixer(folded))
         self._picked = _picked(folded, channels=len(self._mixer_bias))
 
     def load(self, folded: ResNet) -> None:
-        self._heads.load_state_dict(folded.state_dict())
-        for conv, weight, bias in zip(_tower(folded), self._convs, self._biases, strict=True):
+        self.net.load_state_dict(folded.state_dict())
+        for conv, weight, bias in zip(tower_convs(folded), self._convs, self._biases, strict=True):
             weight[:, : conv.weight.shape[1]].copy_(conv.weight)
             bias.copy_(conv.bias)
         for own, new in zip((self._mixer, self._mixer_bias), _head_mixer(folded), strict=True):
             own.copy_(new)
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        x = self._conv(0, _aligned(planes, self._dtype))
+        x = self._conv(0, aligned(planes, self._dtype))
         for first in range(1, len(self._convs), 2):
             x = self._conv(first + 1, self._conv(first, x), short_cut=x)
-        return self._answer(x)
+        return self.answer(x)
 
     def _conv(self, index: int, x: Tensor, short_cut: Tensor | None = None) -> Tensor:
         weight, bias, one = self._convs[index], self._biases[index], [1, 1]
@@ -166,9 +200,9 @@ class _Fused:
             return torch.cudnn_convolution_relu(x, weight, bias, one, one, one, 1)
         return torch.cudnn_convolution_add_relu(x, weight, short_cut, 1.0, bias, one, one, one, 1)
 
-    def _answer(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def answer(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Both heads' 1x1 convolutions in one multiplication, then their layers in float32."""
-        policy, value = self._heads.policy, self._heads.value
+        policy, value = self.net.policy, self.net.value
         rows = x.permute(0, 2, 3, 1).reshape(-1, x.shape[1])
         mixed = torch.addmm(self._mixer_bias, rows, self._mixer)
         mixed = mixed.view(len(x), -1, mixed.shape[1])  # [B, H * W, C]
@@ -197,11 +231,6 @@ class _Together:
         return average([plan(planes) for plan in self._plans])
 
 
-def _tower(folded: ResNet) -> list[Any]:
-    """The tower's convolutions in their order."""
-    return [folded.stem, *(conv for block in folded.blocks for conv in (block.first, block.second))]
-
-
 def _head_mixer(folded: ResNet) -> tuple[Tensor, Tensor]:
     """The 1x1 convolutions of both heads as one matrix [width, channels] and its bias."""
     convs = (folded.policy.conv, folded.value.conv)
@@ -227,18 +256,12 @@ def _picked(folded: ResNet, *, channels: int) -> Tensor | None:
     return cells % size * channels + cells // size
 
 
-def _aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """`x` [N, C, H, W] with channels added up to a multiple of eight, channels last."""
-    extra = -x.shape[1] % ALIGNED
-    return functional.pad(x.to(dtype), (0, 0, 0, 0, 0, extra)).contiguous(
-        memory_format=torch.channels_last
-    )
-
-
 def _plan(method: str, folded: nn.Module) -> Any:
     if isinstance(folded, Ensemble):
         return _Together(folded, method)
-    if method.startswith("fused-") and isinstance(folded, ResNet):
+    if method == "int8" and not isinstance(folded, ResNet):
+        raise ConfigError("int8 is for a residual net; leave out run.inference")
+    if method.startswith(("fused-", "int8")) and isinstance(folded, ResNet):
         return _Fused(folded, METHODS[method])
     return _Plain(folded, METHODS[method])
 

@@ -11,7 +11,7 @@ every result equally likely, and the first search is led by the rules alone.
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -169,6 +169,11 @@ class ResNet(TwoHeaded):
     def tower(self, planes: Tensor) -> Tensor:
         y: Tensor = self.blocks(functional.relu(self.stem(planes)))
         return y
+
+
+def tower_convs(folded: ResNet) -> list[Any]:
+    """The tower's convolutions in their order."""
+    return [folded.stem, *(conv for block in folded.blocks for conv in (block.first, block.second))]
 
 
 def zeroed(layer: Layer) -> Layer:

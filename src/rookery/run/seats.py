@@ -107,7 +107,7 @@ def fit_games(config: Config, evaluator: CudaEvaluator, *, seed: int) -> DeviceS
     try:
         return DeviceSelfPlay(
             game(config.game),
-            evaluator,
+            evaluator.in_play,
             config=config.selfplay,
             search=config.search,
             moves=config.run.moves,

@@ -25,3 +25,6 @@ class DeviceEvaluator(Protocol):
 
     def forward(self, planes: Tensor, /) -> tuple[Tensor, Tensor]:
         """Policy logits [B, A] and win-draw-loss probabilities [B, 3], all on the device."""
+
+    def adapt(self) -> None:
+        """Fit itself to boards like those asked about last, if it has to."""

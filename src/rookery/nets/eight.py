@@ -1,0 +1,195 @@
+"""The tower of a residual net in eight bits on a GPU, by cudnn's own front end.
+
+Torch has no convolution in eight bits. The front end (the package nvidia-cudnn-frontend) takes one
+as a graph, with all that follows it, and offers several kernels for it; the fastest is kept.
+"""
+
+import importlib
+import time
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rookery.base import ConfigError
+from rookery.nets.resnet import ResNet
+from rookery.nets.rounding import Layer, ranges, round_tower
+
+ALIGNED = 8
+"""Tensor cores want channels in eights; more are added, with weights of zero."""
+BUNDLE = 16
+"""Channels of eight bits come in such bundles."""
+MEASURED_BOARDS = 512
+WARM_UPS, TRIALS = 3, 10
+
+
+class EightTower:
+    """All convolutions of a folded net; weights and scales are replaced in place."""
+
+    def __init__(self, folded: ResNet, boards: Tensor) -> None:
+        width = folded.value.conv.in_channels
+        if width % BUNDLE:
+            raise ConfigError(f"int8 needs a net.width in steps of {BUNDLE}, got {width}")
+        _front_end()
+        self._reached = ranges(folded, boards)
+        self._layers = [_ready(layer) for layer in round_tower(folded, self._reached)]
+        self._tuned: dict[tuple[Any, ...], Convolution] = {}
+
+    def load(self, folded: ResNet) -> None:
+        """Take other weights; scales are for the ranges that were measured last."""
+        for own, new in zip(self._layers, round_tower(folded, self._reached), strict=True):
+            own.weight[:, : new.weight.shape[1]].copy_(new.weight)
+            for mine, theirs in zip(own[1:], new[1:], strict=True):
+                mine.copy_(theirs)
+
+    def measure(self, folded: ResNet, boards: Tensor) -> None:
+        """Fit the scales to boards like these."""
+        self._reached = ranges(folded, boards[:MEASURED_BOARDS].contiguous())
+        self.load(folded)
+
+    def __call__(self, planes: Tensor) -> Tensor:
+        """Activations [B, C, H, W] in float16, channels last."""
+        x = self._convolve(0, aligned(planes, torch.float16))
+        for first in range(1, len(self._layers), 2):
+            x = self._convolve(first + 1, self._convolve(first, x), short_cut=x)
+        return x
+
+    def _convolve(self, index: int, x: Tensor, short_cut: Tensor | None = None) -> Tensor:
+        layer, is_last = self._layers[index], index == len(self._layers) - 1
+        dtype = torch.float16 if is_last else torch.int8
+        key = (x.shape, x.dtype, dtype, short_cut is None)
+        if key not in self._tuned:
+            self._tuned[key] = Convolution(x, layer, short_cut, dtype)
+        return self._tuned[key](x, layer, short_cut)
+
+
+class Convolution:
+    """A layer for boards of one shape, by the fastest kernel there is for it."""
+
+    def __init__(self, x: Tensor, layer: Layer, short_cut: Tensor | None, dtype: torch.dtype):
+        self._shape = (len(x), len(layer.scale), *x.shape[2:])
+        self._dtype = dtype
+        self._graph, self._slots = self._describe(x, layer, short_cut)
+        self._plan, self._space = self._fastest(x, layer, short_cut)
+
+    def __call__(self, x: Tensor, layer: Layer, short_cut: Tensor | None) -> Tensor:
+        y = torch.empty(
+            self._shape, dtype=self._dtype, device=x.device, memory_format=torch.channels_last
+        )
+        self._execute(self._plan, self._space, (x, *layer, short_cut, y))
+        return y
+
+    def _describe(self, x: Tensor, layer: Layer, short_cut: Tensor | None) -> tuple[Any, list[Any]]:
+        """The layer as cudnn's graph, and the graph's places for x, layer, short cut and y."""
+        cudnn, handle = _front_end(), _handle(x.device)
+        single, kinds = cudnn.data_type.FLOAT, _kinds()
+        graph = cudnn.pygraph(
+            handle=handle, intermediate_data_type=single, compute_data_type=single
+        )
+
+        def place(name: str, tensor: Tensor) -> Any:
+            shape = tensor.shape if tensor.dim() == 4 else (1, len(tensor), 1, 1)
+            form = {"dim": list(shape), "stride": _channels_last(shape)}
+            return graph.tensor(name=name, **form, data_type=kinds[tensor.dtype])
+
+        image = place("x", x)
+        weight, scale, bias, ratio = map(place, Layer._fields, layer)
+        sums = cudnn.data_type.INT32 if x.dtype == torch.int8 else single
+        ones = {"padding": [1, 1], "stride": [1, 1], "dilation": [1, 1]}
+        y = graph.conv_fprop(image=image, weight=weight, **ones, compute_data_type=sums)
+        y.set_data_type(sums)
+        y = graph.add(a=graph.mul(a=y, b=scale), b=bias)
+        cut = None if short_cut is None else place("short cut", short_cut)
+        if cut is not None:
+            y = graph.add(a=y, b=graph.mul(a=cut, b=ratio))
+        y = graph.relu(input=y)
+        y.set_output(True).set_data_type(kinds[self._dtype])
+        y.set_stride(_channels_last(self._shape))
+        return graph, [image, weight, scale, bias, None if cut is None else ratio, cut, y]
+
+    def _fastest(self, x: Tensor, layer: Layer, short_cut: Tensor | None) -> tuple[int, Tensor]:
+        """The number of the best plan, and the memory it works in."""
+        cudnn, graph = _front_end(), self._graph
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([cudnn.heur_mode.A])
+        try:
+            graph.check_support()
+        except cudnn.cudnnGraphNotSupportedError:
+            raise ConfigError("this GPU has no eight-bit convolutions; leave out int8") from None
+        y = torch.empty(self._shape, dtype=self._dtype, device=x.device)
+        found = []
+        for plan in range(graph.get_execution_plan_count()):
+            try:
+                graph.build_plan_at_index(plan)
+            except cudnn.cudnnGraphNotSupportedError:
+                continue
+            size = max(1, graph.get_workspace_size_plan_at_index(plan))
+            space = torch.empty(size, dtype=torch.uint8, device=x.device)
+            tensors = (x, *layer, short_cut, y)
+            found.append((self._time(plan, space, tensors), plan, space))
+        _, plan, space = min(found, key=lambda each: each[0])
+        return plan, space
+
+    def _time(self, plan: int, space: Tensor, tensors: tuple[Tensor | None, ...]) -> float:
+        for _ in range(WARM_UPS):
+            self._execute(plan, space, tensors)
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(TRIALS):
+            self._execute(plan, space, tensors)
+        torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    def _execute(self, plan: int, space: Tensor, tensors: tuple[Tensor | None, ...]) -> None:
+        handle, stream = _handle(space.device), torch.cuda.current_stream(space.device)
+        _front_end().set_stream(handle=handle, stream=stream.cuda_stream)
+        given = {
+            slot: tensor
+            for slot, tensor in zip(self._slots, tensors, strict=True)
+            if slot is not None
+        }
+        self._graph.execute_plan_at_index(given, space, plan, handle=handle)
+
+
+def aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """`x` [N, C, H, W] with channels added up to a multiple of eight, channels last."""
+    extra = -x.shape[1] % ALIGNED
+    return functional.pad(x.to(dtype), (0, 0, 0, 0, 0, extra)).contiguous(
+        memory_format=torch.channels_last
+    )
+
+
+def _ready(layer: Layer) -> Layer:
+    """Tensors as a GPU wants them, to be overwritten from now on."""
+    is_stem = layer.weight.dtype != torch.int8
+    weight = aligned(layer.weight, torch.float16 if is_stem else torch.int8)
+    return Layer(weight, *(part.clone() for part in layer[1:]))
+
+
+def _channels_last(shape: Any) -> list[int]:
+    """Strides of [N, C, H, W]."""
+    _, channels, height, width = shape
+    return [channels * height * width, 1, width * channels, channels]
+
+
+@cache
+def _front_end() -> Any:
+    try:
+        return importlib.import_module("cudnn")
+    except ImportError:
+        raise ConfigError("int8 needs cudnn's front end: pip install 'rookery[int8]'") from None
+
+
+@cache
+def _kinds() -> dict[torch.dtype, Any]:
+    kinds = _front_end().data_type
+    return {torch.int8: kinds.INT8, torch.float16: kinds.HALF, torch.float32: kinds.FLOAT}
+
+
+@cache
+def _handle(device: torch.device) -> Any:
+    with torch.cuda.device(device):
+        return _front_end().create_handle()
