@@ -33,6 +33,8 @@ class Linear:
 class LinearOn:
     """The same, as a search on `device` asks it."""
 
+    cells = None
+
     def __init__(self, linear: Linear, device: torch.device) -> None:
         self._linear = linear
         self.device = device

@@ -58,6 +58,8 @@ class CudaEvaluator:
         folded = fold(net).to(device)
         self.choice = _choose(folded, planes_shape) if method == "auto" else Choice(method)
         self._plan = _plan(self.method, folded)
+        self.cells: Tensor | None = self._plan.cells
+        """Where in a row of `forward`'s logits each action's lies; None: in their order."""
         self._probe = torch.from_numpy(random_boards(PROBE_ROWS, planes_shape)).to(device)
         self.in_play = EightBits(self._plan, self._probe) if self.method == "int8" else self
         """What games of self-play ask."""
@@ -87,7 +89,7 @@ class CudaEvaluator:
 
     @torch.inference_mode()
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [B, A] and win, draw, loss probabilities [B, 3] of planes [B, P, H, W]."""
+        """Logits [B, A or more] and win, draw, loss probabilities [B, 3] of [B, P, H, W]."""
         logits, wdl = self._plan(planes)
         return logits, wdl.softmax(1)
 
@@ -110,7 +112,7 @@ class EightBits:
     """The net of an evaluator with its tower in eight bits, as games of self-play ask it."""
 
     def __init__(self, plan: "_Fused", boards: Tensor) -> None:
-        self.device = boards.device
+        self.device, self.cells = boards.device, plan.cells
         self._plan, self._boards = plan, boards
         self._tower = EightTower(plan.net, boards)
 
@@ -120,7 +122,7 @@ class EightBits:
 
     @torch.inference_mode()
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [B, A] and win, draw, loss probabilities [B, 3] of planes [B, P, H, W]."""
+        """As the evaluator's own."""
         self._boards = planes
         logits, wdl = self._plan.answer(self._tower(planes))
         return logits, wdl.softmax(1)
@@ -153,11 +155,14 @@ class _Captured:
         return self._answers
 
     def _run(self) -> None:
-        self._answers = self._evaluator.forward(self._planes)
+        logits, wdl = self._evaluator.forward(self._planes)
+        self._answers = _picked(logits, self._evaluator.cells), wdl
 
 
 class _Plain:
     """The folded net's own modules."""
+
+    cells = None
 
     def __init__(self, folded: nn.Module, dtype: torch.dtype) -> None:
         self._net, self._dtype = in_precision(folded, dtype), dtype
@@ -178,7 +183,7 @@ class _Fused:
         self._convs = [aligned(conv.weight, dtype) for conv in tower_convs(folded)]
         self._biases = [conv.bias.to(dtype) for conv in tower_convs(folded)]
         self._mixer, self._mixer_bias = (part.to(dtype) for part in _head_mixer(folded))
-        self._picked = _picked(folded, channels=len(self._mixer_bias))
+        self.cells = _cells(folded, channels=len(self._mixer_bias))
 
     def load(self, folded: ResNet) -> None:
         self.net.load_state_dict(folded.state_dict())
@@ -209,16 +214,16 @@ class _Fused:
         split = policy.conv.out_channels
         drawn, seen = mixed[..., :split], mixed[..., split : split + value.conv.out_channels]
         hidden = functional.relu(value.hidden(_in_order(functional.relu(seen.float()))))
-        if self._picked is None:
-            assert isinstance(policy, PolicyHead)
+        logits = mixed.flatten(1)
+        if isinstance(policy, PolicyHead):
             logits = policy.last(_in_order(functional.relu(drawn.float())))
-        else:
-            logits = mixed.flatten(1).index_select(1, self._picked).float()
         return logits, value.last(hidden)
 
 
 class _Together:
     """An ensemble, each of its nets by the same method."""
+
+    cells = None
 
     def __init__(self, folded: Ensemble, method: str) -> None:
         self._plans = [_plan(method, member) for member in folded.members]
@@ -228,7 +233,7 @@ class _Together:
             plan.load(member)
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        return average([plan(planes) for plan in self._plans])
+        return average([_ask(plan, planes) for plan in self._plans])
 
 
 def _head_mixer(folded: ResNet) -> tuple[Tensor, Tensor]:
@@ -247,7 +252,18 @@ def _in_order(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(1)
 
 
-def _picked(folded: ResNet, *, channels: int) -> Tensor | None:
+def _ask(plan: Any, planes: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits of the actions in their order, and of the results."""
+    logits, wdl = plan(planes)
+    return _picked(logits, plan.cells), wdl
+
+
+def _picked(logits: Tensor, cells: Tensor | None) -> Tensor:
+    """The actions' logits in their order."""
+    return logits if cells is None else logits.index_select(1, cells).float()
+
+
+def _cells(folded: ResNet, *, channels: int) -> Tensor | None:
     """Where [B, H * W, C] of both heads holds the logit of each action drawn on the board."""
     if isinstance(folded.policy, PolicyHead):
         return None
@@ -271,10 +287,10 @@ def _choose(folded: nn.Module, planes_shape: PlanesShape) -> Choice:
     net, dropped = without_zero_layers(folded), {}
     device = next(net.parameters()).device
     boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
-    expected = _plan("float32", net)(boards)
+    expected = _ask(_plan("float32", net), boards)
     for method in _methods(folded):
         try:
-            found = _plan(method, net)(boards)
+            found = _ask(_plan(method, net), boards)
         except (RuntimeError, AttributeError, AssertionError) as error:
             dropped[method] = f"failed: {str(error).partition(chr(10))[0]}"
             continue

@@ -156,10 +156,10 @@ class Convolution:
 
 def aligned(x: Tensor, dtype: torch.dtype) -> Tensor:
     """`x` [N, C, H, W] with channels added up to a multiple of eight, channels last."""
-    extra = -x.shape[1] % ALIGNED
-    return functional.pad(x.to(dtype), (0, 0, 0, 0, 0, extra)).contiguous(
-        memory_format=torch.channels_last
-    )
+    y, extra = x.to(dtype), -x.shape[1] % ALIGNED
+    if extra:
+        y = functional.pad(y, (0, 0, 0, 0, 0, extra))
+    return y.contiguous(memory_format=torch.channels_last)
 
 
 def _ready(layer: Layer) -> Layer:

@@ -13,7 +13,7 @@ import torch
 
 from rookery.base import seeds
 from rookery.games import Game, States, new_memory
-from rookery.runtime import Graph, copy_in, cuda, kernel, launch, to_host, view, zeros
+from rookery.runtime import Graph, as_tensor, copy_in, cuda, kernel, launch, to_host, view, zeros
 from rookery.search import simulate
 from rookery.search.decide import spread
 from rookery.search.decisions import Decisions
@@ -96,6 +96,9 @@ class DeviceTrees:
         arrays = layout(game, num_games, max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
+        cells = evaluator.cells
+        in_order = torch.arange(game.num_actions) if cells is None else cells
+        as_tensor(self.tree.cells).copy_(in_order)
         self.kernels = bind(game.rules, config.method)
         self._planes = torch.zeros((*game.planes_shape, num_games), device=device)
         """[P, H, W, G]: neighbouring threads write neighbouring words."""

@@ -22,9 +22,11 @@ class DeviceEvaluator(Protocol):
     """A net in a GPU's memory, for a search that is there too."""
 
     device: torch.device
+    cells: Tensor | None
+    """Where in a row of logits each action's lies; None: one lies behind the other."""
 
     def forward(self, planes: Tensor, /) -> tuple[Tensor, Tensor]:
-        """Policy logits [B, A] and win-draw-loss probabilities [B, 3], all on the device."""
+        """Policy logits [B, A or more] and win-draw-loss probabilities [B, 3], on the device."""
 
     def adapt(self) -> None:
         """Fit itself to boards like those asked about last, if it has to."""

@@ -75,15 +75,17 @@ def write_priors(
     """Edges for the `count` legal moves in `tree.legal`, with the log softmax of their logits."""
     highest = NEVER
     for i in range(count):
-        highest = max(highest, logits[tree.legal[g, i]])
+        edge = tree.edges[g, first + i]
+        edge.action = tree.legal[g, i]
+        edge.log_prior = logits[tree.cells[edge.action]]
+        highest = max(highest, edge.log_prior)
     total = np.float32(0.0)
     for i in range(count):
-        total += math.exp(logits[tree.legal[g, i]] - highest)
+        total += math.exp(tree.edges[g, first + i].log_prior - highest)
     normaliser = highest + math.log(total)
     for i in range(count):
         edge = tree.edges[g, first + i]
-        edge.action = tree.legal[g, i]
-        edge.log_prior = logits[tree.legal[g, i]] - normaliser
+        edge.log_prior -= normaliser
         edge.prior = math.exp(edge.log_prior)
 
 

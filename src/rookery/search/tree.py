@@ -74,6 +74,7 @@ class Tree(NamedTuple):
     keys: [G, N] of the positions, where the rules offer them; [G, 1] where not.
     past: [G, M] keys of what stood before the roots, and
     past_counts: [G] how much; see `memory_of`.
+    cells: [A] where in a row of the net's answer an action's logit lies.
     """
 
     states: States
@@ -88,6 +89,7 @@ class Tree(NamedTuple):
     keys: NDArray[np.uint64]
     past: NDArray[np.uint64]
     past_counts: NDArray[np.int64]
+    cells: NDArray[np.int32]
 
 
 Edge = Any  # one EDGE record
@@ -111,13 +113,16 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
         (np.uint64, (num_games, nodes + 1 if game.memory > 1 else 1)),
         (np.uint64, (num_games, game.memory)),
         (np.int64, (num_games,)),
+        (np.int32, (game.num_actions,)),
     )
 
 
 def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
     """Empty trees in the host's memory."""
     arrays = layout(game, num_games, max_simulations)
-    return Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
+    tree = Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
+    tree.cells[:] = np.arange(game.num_actions)
+    return tree
 
 
 def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
