@@ -6,10 +6,11 @@ from collections import Counter
 from typing import Any
 
 PARTS = {
-    "descend": "descend",
+    "look": "look",
+    "go_on": "moves and descent",
     "gather": "planes",
+    "turn_tile": "planes",
     "ascend": "ascend",
-    "turn": "moves",
     "renew": "new games",
 }
 """Our kernels, and what they are called here. All others belong to the net."""

@@ -90,15 +90,18 @@ class Convolution:
         )
 
         def place(name: str, tensor: Tensor) -> Any:
-            shape = tensor.shape if tensor.dim() == 4 else (1, len(tensor), 1, 1)
-            form = {"dim": list(shape), "stride": _channels_last(shape)}
+            is_vector = tensor.dim() == 1
+            shape = (1, len(tensor), 1, 1) if is_vector else tensor.shape
+            strides = _channels_last(shape) if is_vector else list(tensor.stride())
+            form = {"dim": list(shape), "stride": strides}
             return graph.tensor(name=name, **form, data_type=kinds[tensor.dtype])
 
         image = place("x", x)
         weight, scale, bias, ratio = map(place, Layer._fields, layer)
         sums = cudnn.data_type.INT32 if x.dtype == torch.int8 else single
-        ones = {"padding": [1, 1], "stride": [1, 1], "dilation": [1, 1]}
-        y = graph.conv_fprop(image=image, weight=weight, **ones, compute_data_type=sums)
+        padding = [size // 2 for size in layer.weight.shape[2:]]
+        steps = {"padding": padding, "stride": [1, 1], "dilation": [1, 1]}
+        y = graph.conv_fprop(image=image, weight=weight, **steps, compute_data_type=sums)
         y.set_data_type(sums)
         y = graph.add(a=graph.mul(a=y, b=scale), b=bias)
         cut = None if short_cut is None else place("short cut", short_cut)

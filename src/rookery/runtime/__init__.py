@@ -12,6 +12,7 @@ from rookery.runtime.gpu import (
     kernel,
     launch,
     to_host,
+    turn_over,
     view,
     zeros,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "launch",
     "text_array",
     "to_host",
+    "turn_over",
     "use_device",
     "view",
     "zeros",

@@ -46,6 +46,30 @@ def launch(compiled: Any, count: int, *arguments: Any) -> None:
     compiled[blocks, THREADS, stream](*arguments)
 
 
+def turn_over(source: Tensor, target: Tensor) -> None:
+    """Copy float32 numbers [R, C] to [C, R]; torch's own copy jumps from row to row."""
+    rows, columns = source.shape
+    tiles = -(-rows // THREADS) * -(-columns // THREADS)
+    launch(turn_tile, tiles * THREADS, view(source), view(target))
+
+
+@kernel
+def turn_tile(source, target):  # type: ignore[no-untyped-def]
+    """A block's tile: its rows are read, and its columns written, in one piece each."""
+    tile = cuda.shared.array((THREADS, THREADS + 1), numba.float32)
+    rows, columns = source.shape
+    across = (columns + THREADS - 1) // THREADS
+    row, column = cuda.blockIdx.x // across * THREADS, cuda.blockIdx.x % across * THREADS
+    lane = cuda.threadIdx.x
+    for k in range(THREADS):
+        if row + k < rows and column + lane < columns:
+            tile[k, lane] = source[row + k, column + lane]
+    cuda.syncthreads()
+    for k in range(THREADS):
+        if column + k < columns and row + lane < rows:
+            target[column + k, row + lane] = tile[lane, k]
+
+
 def zeros(device: torch.device, dtype: Any, *shape: int) -> Array:
     """A kernel's array of zeros of any dtype, records too."""
     kind = np.dtype(dtype)

@@ -13,7 +13,18 @@ import torch
 
 from rookery.base import seeds
 from rookery.games import Game, States, new_memory
-from rookery.runtime import Graph, as_tensor, copy_in, cuda, kernel, launch, to_host, view, zeros
+from rookery.runtime import (
+    Graph,
+    as_tensor,
+    copy_in,
+    cuda,
+    kernel,
+    launch,
+    to_host,
+    turn_over,
+    view,
+    zeros,
+)
 from rookery.search import simulate
 from rookery.search.decide import spread
 from rookery.search.decisions import Decisions
@@ -100,8 +111,11 @@ class DeviceTrees:
         in_order = torch.arange(game.num_actions) if cells is None else cells
         as_tensor(self.tree.cells).copy_(in_order)
         self.kernels = bind(game.rules, config.method)
-        self._planes = torch.zeros((*game.planes_shape, num_games), device=device)
-        """[P, H, W, G]: neighbouring threads write neighbouring words."""
+        planes, height, width = game.planes_shape
+        self._written = torch.zeros((height, width, planes, num_games), device=device)
+        """Planes as threads write them: neighbours, neighbouring words."""
+        self._planes = torch.zeros((num_games, height, width, planes), device=device)
+        """The same as the net reads them."""
         self.needs_net = zeros(device, np.bool_, num_games)
         self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
         """[G] leaves that the net was asked about so far."""
@@ -115,8 +129,9 @@ class DeviceTrees:
     def evaluate(self) -> None:
         """Ask the net about the leaves that `descend` has found, and carry its answers up."""
         count, kernels = self.num_games, self.kernels
-        launch(kernels.gather, count, self.tree, view(self._planes))
-        logits, wdl = self._evaluator.forward(self._planes.permute(3, 0, 1, 2))
+        launch(kernels.gather, count, self.tree, view(self._written.permute(2, 0, 1, 3)))
+        turn_over(self._written.view(-1, count), self._planes.view(count, -1))
+        logits, wdl = self._evaluator.forward(self._planes.permute(0, 3, 1, 2))
         answers = (view(logits), view(wdl), view(self.evaluations))
         launch(kernels.ascend, count, self.tree, self.settings, self.needs_net, *answers)
 

@@ -89,7 +89,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
 
 @cache
 def bind(rules: ModuleType, method: str) -> SimpleNamespace:
-    """`begin`, `turn`, `renew`, `descend` and `collect` as kernels, for one game, one way."""
+    """`begin`, `look`, `go_on`, `renew` and `collect` as kernels, for one game, one way."""
     one, search = _bind_steps(rules, method), bind_simulation(rules, method)
 
     @kernel
@@ -99,12 +99,25 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             one.begin(stage, np.int64(g))
 
     @kernel
-    def turn(stage):  # type: ignore[no-untyped-def]
+    def look(stage, is_done):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
-        if g < stage.roots.shape[0]:
-            is_done = stage.tree.searches[g].simulations_left == 0
-            if is_done and stage.history.results[g] == ONGOING:
-                one.turn(stage, np.int64(g))
+        if g < is_done.shape[0]:
+            is_done[g] = stage.tree.searches[g].simulations_left == 0
+
+    @kernel
+    def go_on(stage, is_done, needs_net):  # type: ignore[no-untyped-def]
+        """Two threads a game: one descends; where the search is done, the other one moves first.
+
+        The few that move sit in warps of their own, beside which all others descend.
+        """
+        thread, count = cuda.grid(1), is_done.shape[0]
+        is_mover = thread >= count
+        g = np.int64(thread - count if is_mover else thread)
+        if g < count and is_done[g] == is_mover:
+            if is_mover and stage.history.results[g] == ONGOING:
+                one.turn(stage, g)
+            table = stage.plan.tables[stage.plan.of_game[g]]
+            needs_net[g] = search.descend(stage.tree, stage.settings, table, FREE_SIMULATIONS, g)
 
     @kernel
     def renew(stage, max_plies):  # type: ignore[no-untyped-def]
@@ -113,15 +126,6 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             row = stage.history.firsts[g] + stage.history.lengths[g]
             if row + max_plies <= stage.history.actions.shape[1]:
                 one.renew(stage, np.int64(g))
-
-    @kernel
-    def descend(stage, needs_net):  # type: ignore[no-untyped-def]
-        g = cuda.grid(1)
-        if g < needs_net.shape[0]:
-            table = stage.plan.tables[stage.plan.of_game[g]]
-            needs_net[g] = search.descend(
-                stage.tree, stage.settings, table, FREE_SIMULATIONS, np.int64(g)
-            )
 
     @kernel
     def collect(history, marks, rows, used):  # type: ignore[no-untyped-def]
@@ -137,4 +141,4 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
                     close_up(history, np.int64(g), ended)
                     cuda.atomic.max(used, 1, first + ended)
 
-    return SimpleNamespace(begin=begin, turn=turn, renew=renew, descend=descend, collect=collect)
+    return SimpleNamespace(begin=begin, look=look, go_on=go_on, renew=renew, collect=collect)

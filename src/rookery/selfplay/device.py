@@ -62,6 +62,7 @@ class DeviceSelfPlay:
             seed=seed,
         )
         self._kernels = bind(game.rules, search.method)
+        self._is_done = zeros(self._device, np.bool_, config.games)
         self._turns = torch.zeros(config.games, dtype=torch.int64, device=self._device)
         self._longest = config.longest_game(game)
         num_rows = SPARE * (self._longest + moves)
@@ -131,8 +132,9 @@ class DeviceSelfPlay:
     def _waves(self) -> None:
         self._launch("renew", self._stage, self._longest)
         for _ in range(WAVES):
-            self._launch("turn", self._stage)
-            self._launch("descend", self._stage, self._trees.needs_net)
+            self._launch("look", self._stage, self._is_done)
+            arguments = (self._stage, self._is_done, self._trees.needs_net)
+            launch(self._kernels.go_on, 2 * self.config.games, *arguments)
             self._trees.evaluate()
 
     def _gather(self, rows: Any, used: Any) -> None:
