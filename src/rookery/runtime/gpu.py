@@ -28,6 +28,7 @@ Array = Any
 """What a kernel takes: a device array of numba-cuda, or a NumPy array in the simulator."""
 
 THREADS = 32  # a block: one warp, so that few games still spread over all multiprocessors
+TILE = (THREADS, THREADS + 1)  # one more, so that a column lies in different banks
 WARM_UPS = 3
 
 
@@ -56,7 +57,7 @@ def turn_over(source: Tensor, target: Tensor) -> None:
 @kernel
 def turn_tile(source, target):  # type: ignore[no-untyped-def]
     """A block's tile: its rows are read, and its columns written, in one piece each."""
-    tile = cuda.shared.array((THREADS, THREADS + 1), numba.float32)
+    tile = cuda.shared.array(TILE, numba.float32)
     rows, columns = source.shape
     across = (columns + THREADS - 1) // THREADS
     row, column = cuda.blockIdx.x // across * THREADS, cuda.blockIdx.x % across * THREADS
