@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet -c constraints.txt
 RUN := runs/tictactoe-demo
+# What compiles kernels for GPUs, apart from the rest: without it tests/test_kernels.py is left out.
+COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
+  nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
 .PHONY: demo install dev test check format
 
@@ -22,6 +25,7 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/.torch pyproject.toml
 	$(PIP) -e ".[dev]"
+	-$(PIP) --no-deps --upgrade --target $(VENV)/cuda $(COMPILERS)
 	touch $@ $(VENV)/.installed
 
 demo: install

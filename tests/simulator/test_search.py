@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from devices import Linear
+from devices import Linear, LinearOn
 from rookery.games import game
+from rookery.runtime import launch, view
+from rookery.runtime.gpu import THREADS, turn_tile
 from rookery.search import SearchConfig, new_search
 
 POSITIONS = {"connect4": ["", "44", "112233", "1122"], "tictactoe": ["", "5", "51", "519"]}
@@ -33,6 +36,51 @@ def test_both_searches_agree(name: str, method: str, explore: bool) -> None:
     for field in ("actions", "visits", "policy", "values"):
         np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
     assert on_gpu.evaluations == on_cpu.evaluations
+
+
+class Scattered(LinearOn):
+    """The same answers in float16, each action's logit somewhere in a longer row."""
+
+    def __init__(self, linear: Linear, num_actions: int) -> None:
+        super().__init__(linear, torch.device("cpu"))
+        stream = torch.Generator().manual_seed(1)
+        self.cells = torch.randperm(3 * num_actions, generator=stream)[:num_actions]
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        logits, wdl = super().forward(planes)
+        row = torch.full((len(logits), 3 * logits.shape[1]), 99.0, dtype=torch.float16)
+        row[:, self.cells] = logits.half()
+        return row, wdl
+
+
+class Halved(LinearOn):
+    """The same answers, logits rounded to float16."""
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        logits, wdl = super().forward(planes)
+        return logits.half().float(), wdl
+
+
+def test_logits_are_found_where_the_net_put_them() -> None:
+    rules, simulations = game("connect4"), 12
+    linear = Linear(rules.planes_shape, rules.num_actions)
+    options = {"num_games": 2, "max_simulations": simulations, "explore": False, "seed": 5}
+    decisions = []
+    for net in (Halved(linear, torch.device("cpu")), Scattered(linear, rules.num_actions)):
+        search = new_search(rules, net, config=SearchConfig(), **options)
+        search.roots[:] = [rules.position("44"), rules.position("1122")]
+        decisions.append(search.run(simulations))
+    for field in ("actions", "visits", "policy", "values"):
+        np.testing.assert_array_equal(*(getattr(found, field) for found in decisions))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (32, 64), (70, 33)])
+def test_a_matrix_is_turned_over(shape: tuple[int, int]) -> None:
+    source = torch.arange(shape[0] * shape[1], dtype=torch.float32).view(shape)
+    target = torch.zeros(shape[::-1])
+    tiles = -(-shape[0] // THREADS) * -(-shape[1] // THREADS)
+    launch(turn_tile, tiles * THREADS, view(source), view(target))
+    assert torch.equal(target, source.t())
 
 
 def test_part_of_the_games_can_be_searched() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from devices import Linear
 from rookery.base import RunFolderError
@@ -10,6 +11,7 @@ from rookery.games import Game, game
 from rookery.replay import DeviceRows, to_samples
 from rookery.search import SearchConfig
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+from rookery.selfplay.device import WAVES
 from rookery.selfplay.report import report_rows
 
 RULES = game("tictactoe")
@@ -91,6 +93,40 @@ def test_games_under_way_survive_their_state() -> None:
     rows, _ = other.collect().fetch()
     for place in games_of(rows):
         check_game(RULES, rows, place)
+
+
+def test_games_without_a_move_survive_too() -> None:
+    state = new_selfplay().state()
+    other = new_selfplay()
+    other.play(9, progress=1.0)
+    other.restore(state)
+    np.testing.assert_array_equal(other.state()["roots"], state["roots"])
+    assert not other.state()["history.lengths"].any()
+
+
+class Counted(Linear):
+    """A net that notes after how many questions it was told to adapt itself."""
+
+    def __init__(self) -> None:
+        super().__init__(RULES.planes_shape, RULES.num_actions)
+        self.device, self.cells = torch.device("cpu"), None
+        self.asked, self.adapted = 0, list[int]()
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        self.asked += 1
+        return self._answer(planes)
+
+    def adapt(self) -> None:
+        self.adapted.append(self.asked)
+
+
+def test_a_net_adapts_itself_to_the_first_boards_of_every_stretch() -> None:
+    net, config = Counted(), SelfPlayConfig(games=2, simulations="8")
+    options = {"config": config, "search": SearchConfig(), "moves": 2, "seed": 1}
+    selfplay = DeviceSelfPlay(RULES, net, **options)
+    for _ in range(2):
+        selfplay.play(2, progress=0.0)
+    assert net.adapted == [WAVES, 3 * WAVES]
 
 
 def test_what_was_counted_before_a_restart_is_not_counted_again() -> None:

@@ -5,6 +5,7 @@ memory, so that a net can read what a kernel wrote. On tensors of the CPU the sa
 Numba's simulator (NUMBA_ENABLE_CUDASIM=1), one thread after the other: slow, and good for tests.
 """
 
+import importlib
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -41,14 +42,25 @@ def launch(compiled: Any, count: int, *arguments: Any) -> None:
     """Run `count` threads of a kernel, and up to a block more, on torch's current stream."""
     blocks = -(-count // THREADS)
     if numba.config.ENABLE_CUDASIM:
-        compiled[blocks, THREADS](*arguments)
+        compiled[blocks, THREADS](*map(_in_simulator, arguments))
         return
     stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
     compiled[blocks, THREADS, stream](*arguments)
 
 
+def _in_simulator(argument: Any) -> Any:
+    """An array as the simulator's own, which is not copied to and fro and may have any strides."""
+    if not isinstance(argument, np.ndarray):
+        return argument
+    arrays = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
+    return arrays.FakeCUDAArray(argument)
+
+
 def turn_over(source: Tensor, target: Tensor) -> None:
     """Copy float32 numbers [R, C] to [C, R]; torch's own copy jumps from row to row."""
+    if not source.is_cuda:
+        target.copy_(source.t())
+        return
     rows, columns = source.shape
     tiles = -(-rows // THREADS) * -(-columns // THREADS)
     launch(turn_tile, tiles * THREADS, view(source), view(target))

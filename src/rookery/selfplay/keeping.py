@@ -50,12 +50,14 @@ def unpack_games(columns: Columns, kept: Mapping[str, NDArray[Any]]) -> None:
     rows, _ = _masks(columns)
     for name in (name for name, column in columns.items() if is_of_rows(name, column)):
         if name not in POLICIES:
-            flat = np.ascontiguousarray(kept[name][:count]).view(np.uint8).reshape(count, -1)
-            _as_bytes(columns[name])[rows] = torch.from_numpy(flat.copy()).to(rows.device)
+            flat = np.ascontiguousarray(kept[name][:count]).view(np.uint8)
+            target = _as_bytes(columns[name])
+            part = torch.from_numpy(flat.copy()).view(count, target.shape[2])
+            target[rows] = part.to(rows.device)
     _, entries = _masks(columns)
     for name in POLICIES:
-        part = torch.from_numpy(kept[name][: int(entries.sum())].copy())
-        as_tensor(columns[name])[entries] = part.to(rows.device)
+        shares = torch.from_numpy(kept[name][: int(entries.sum())].copy())
+        as_tensor(columns[name])[entries] = shares.to(rows.device)
 
 
 def _masks(columns: Columns) -> tuple[Tensor, Tensor]:

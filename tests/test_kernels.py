@@ -1,0 +1,26 @@
+"""The kernels for GPUs compile: the simulator interprets them, and would not notice."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMPILERS = Path(sys.prefix) / "cuda"
+"""Where `make dev` puts numba-cuda and what it needs, apart: the simulator is Numba's own."""
+KERNELS = {"append", "ascend", "begin", "collect", "decide_all", "descend", "gather", "go_on"}
+
+
+@pytest.mark.skipif(not COMPILERS.exists(), reason="numba-cuda is not installed")
+@pytest.mark.parametrize(("name", "dtype"), [("chess", "float16"), ("tictactoe", "float32")])
+def test_kernels_compile_for_a_gpu(name: str, dtype: str) -> None:
+    libraries = sorted({str(path.parent) for path in COMPILERS.rglob("lib*.so*")})
+    environment = os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+    start = f"import site, runpy; site.addsitedir({str(COMPILERS)!r}); runpy.run_path"
+    script = Path(__file__).parent / "compile_kernels.py"
+    code = f"{start}({str(script)!r}, run_name='__main__')"
+    command = [sys.executable, "-W", "ignore", "-c", code, name, dtype]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert set(done.stdout.split()) >= KERNELS
