@@ -54,7 +54,7 @@ class Blank:
         count = len(planes)
         return torch.zeros((count, self._actions), dtype=self._dtype), torch.zeros((count, 3))
 
-    def adapt(self) -> None:
+    def adapt(self, boards: Tensor) -> None:
         pass
 
 

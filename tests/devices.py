@@ -43,5 +43,5 @@ class LinearOn:
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         return self._linear._answer(planes)
 
-    def adapt(self) -> None:
+    def adapt(self, boards: Tensor) -> None:
         pass

@@ -58,7 +58,7 @@ def test_new_weights_and_scales_reach_a_captured_graph(device: torch.device) -> 
 
     graph = Graph(ask, device)
     evaluator.load(trained)
-    evaluator.in_play.adapt()
+    evaluator.in_play.adapt(planes)
     graph()
     exact, wdl = evaluator.forward(planes)
     cells = evaluator.cells

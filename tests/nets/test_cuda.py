@@ -5,6 +5,8 @@ import pytest
 import torch
 
 from rookery.nets import CudaEvaluator, NetConfig, build_net
+from rookery.nets.cuda import _Fused, _picked
+from rookery.nets.resnet import ResNet, fold
 
 SHAPE, ACTIONS = (2, 6, 7), 7
 
@@ -34,3 +36,19 @@ def test_answers_are_the_nets_own(counts: tuple[int, ...]) -> None:
         evaluator.load(net)
         for count in counts:
             check(evaluator, net, count)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_actions_drawn_on_the_board_are_found_among_both_heads_channels(dtype: torch.dtype) -> None:
+    cells = torch.randperm(5 * 42, generator=torch.Generator().manual_seed(1))[:60].numpy()
+    config = NetConfig(width=8, depth=1)
+    folded = fold(build_net(config, SHAPE, len(cells), seed=1, policy_cells=cells))
+    assert isinstance(folded, ResNet)
+    torch.nn.init.normal_(folded.policy.conv.weight)
+    plan, x = _Fused(folded, dtype), torch.rand((3, 8, 6, 7))
+    logits, wdl = plan.answer(x.to(dtype).contiguous(memory_format=torch.channels_last))
+    assert logits.dtype in (torch.float16, torch.float32), "kernels read no other"
+    found = _picked(logits, plan.cells)
+    np.testing.assert_allclose(found.numpy(), folded.policy(x).numpy(), atol=0.1)
+    np.testing.assert_allclose(wdl.numpy(), folded.value(x).numpy(), atol=0.05)

@@ -1,5 +1,7 @@
 """Eight bits: what rounding a trained net's tower does to its answers."""
 
+import sys
+
 import pytest
 import torch
 from torch import Tensor
@@ -7,7 +9,8 @@ from torch import Tensor
 from rookery.arena import sample_boards
 from rookery.base import ConfigError
 from rookery.games import game
-from rookery.nets import CudaEvaluator, NetConfig, build_net
+from rookery.nets import CudaEvaluator, Ensemble, NetConfig, build_net, check_method
+from rookery.nets.eight import _front_end
 from rookery.nets.resnet import ResNet, fold
 from rookery.nets.rounding import LEVELS, Layer, ranges, round_tower
 from rookery.run import load_shipped
@@ -49,12 +52,11 @@ def moved(folded: ResNet, layers: list[Layer], boards: Tensor) -> tuple[float, f
 def test_a_trained_net_plays_on_much_the_same(name: str) -> None:
     folded, seen, others = shipped(name)
     mass, value = moved(folded, round_tower(folded, ranges(folded, seen)), others)
-    print(name, mass, value)
     assert 0 < mass < 0.06
     assert 0 < value < 0.02
 
 
-def test_weights_and_activations_fill_eight_bits() -> None:
+def test_weights_fill_eight_bits() -> None:
     folded, seen, _ = shipped("chess")
     for layer in round_tower(folded, ranges(folded, seen))[1:]:
         assert layer.weight.dtype == torch.int8
@@ -89,3 +91,27 @@ def test_a_spiking_net_is_refused() -> None:
     net = build_net(NetConfig(kind="spiking", width=16, depth=1), (2, 6, 7), 7)
     with pytest.raises(ConfigError, match="int8 is for a residual net"):
         CudaEvaluator(net, (2, 6, 7), device=CPU, method="int8")
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (NetConfig(kind="spiking", width=16), "int8 is for a residual net"),
+        (NetConfig(width=24), "steps of 16, got 24"),
+        (NetConfig(width=32), r"pip install 'rookery\[int8\]'"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_run_begins(
+    config: NetConfig, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cudnn", None)
+    _front_end.cache_clear()
+    with pytest.raises(ConfigError, match=reason):
+        check_method("int8", config)
+    check_method("auto", config)
+
+
+def test_an_ensemble_is_refused() -> None:
+    nets = [build_net(NetConfig(width=16, depth=1), (2, 6, 7), 7, seed=seed) for seed in (1, 2)]
+    with pytest.raises(ConfigError, match="int8 is for a residual net"):
+        CudaEvaluator(Ensemble(nets), (2, 6, 7), device=CPU, method="int8")

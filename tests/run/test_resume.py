@@ -5,13 +5,15 @@ import shutil
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
 
 from rookery.run import Moment, RunFolder, Stats, Stopped, Watcher, apply, train
 from rookery.run.checkpoint import Checkpoint
+from rookery.run.ring import Ring
 
 Trace = Callable[[Path], Any]
 pytestmark = pytest.mark.usefixtures("quick_strength")
@@ -222,6 +224,17 @@ def test_methods_of_another_device_are_measured_anew(own: RunFolder) -> None:
     train(own, nothing)
     method, rates, precision = how(own.path)
     assert method in rates and precision in ("float32", "bfloat16")
+
+
+@pytest.mark.parametrize(("before", "after"), [("int8", "auto"), ("float16", "float16")])
+def test_eight_bits_end_when_they_are_asked_for_no_more(
+    own: RunFolder, before: str, after: str
+) -> None:
+    position = replace(Checkpoint.load(own.path).position, inference=before)
+    config = apply(own.config, ["run.inference=auto"])
+    on_gpu = SimpleNamespace(config=config, device=torch.device("cuda"))
+    _, inference = Ring._as_before(cast(Ring, on_gpu), position)
+    assert inference == after
 
 
 def test_a_resumed_run_takes_the_method_that_is_asked_for(own: RunFolder) -> None:

@@ -116,7 +116,8 @@ class Counted(Linear):
         self.asked += 1
         return self._answer(planes)
 
-    def adapt(self) -> None:
+    def adapt(self, boards: Tensor) -> None:
+        assert boards.shape == (2, *RULES.planes_shape) and boards.any()
         self.adapted.append(self.asked)
 
 

@@ -3,7 +3,7 @@
 from rookery.nets.activity import Spikes, count_spikes
 from rookery.nets.build import NetConfig, build_net, count_parameters
 from rookery.nets.cuda import METHODS as CUDA_METHODS
-from rookery.nets.cuda import CudaEvaluator
+from rookery.nets.cuda import CudaEvaluator, check_method
 from rookery.nets.ensemble import Ensemble
 from rookery.nets.inference import Evaluator
 from rookery.nets.methods import METHODS, Choice
@@ -25,6 +25,7 @@ __all__ = [
     "Spikes",
     "Weights",
     "build_net",
+    "check_method",
     "count_parameters",
     "count_spikes",
     "cut_net",

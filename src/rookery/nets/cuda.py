@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rookery.base import ConfigError, RookeryError, UnknownName
-from rookery.nets.build import PlanesShape
-from rookery.nets.eight import ALIGNED, EightTower, aligned
+from rookery.nets.build import NetConfig, PlanesShape
+from rookery.nets.eight import ALIGNED, EightTower, aligned, check_eight
 from rookery.nets.ensemble import Ensemble, average
 from rookery.nets.methods import TOLERANCE, Choice, disagreement, in_precision, random_boards
 from rookery.nets.resnet import PolicyHead, ResNet, fold, tower_convs, without_zero_layers
@@ -33,9 +33,18 @@ METHODS = {
 residual nets; others, alone or in an ensemble, run their own modules in the same bits. Eight bits
 agree less well and must be asked for: games of self-play are played by them, all else is answered
 by fused calls in float16."""
+ONLY_RESIDUAL = "int8 is for a residual net; leave out run.inference"
 TRIAL_ROWS = 64
 PROBE_ROWS = 8
 SMALLEST_BATCH = 32
+
+
+def check_method(method: str, config: NetConfig) -> None:
+    """Refuse a method that a net like this, or this installation, cannot be evaluated by."""
+    if method == "int8":
+        if config.kind != "resnet":
+            raise ConfigError(ONLY_RESIDUAL)
+        check_eight(config.width)
 
 
 class CudaEvaluator:
@@ -61,10 +70,14 @@ class CudaEvaluator:
         self.cells: Tensor | None = self._plan.cells
         """Where in a row of `forward`'s logits each action's lies; None: in their order."""
         self._probe = torch.from_numpy(random_boards(PROBE_ROWS, planes_shape)).to(device)
-        self.in_play = EightBits(self._plan, self._probe) if self.method == "int8" else self
+        self.in_play = self._in_eight_bits() if self.method == "int8" else self
         """What games of self-play ask."""
         self._is_finite = torch.ones(1, dtype=torch.bool, device=device)
         self._captured: dict[int, _Captured] = {}
+
+    def _in_eight_bits(self) -> "EightBits":
+        boards = torch.from_numpy(random_boards(TRIAL_ROWS, self.planes_shape))
+        return EightBits(self._plan, boards.to(self.device))
 
     @property
     def method(self) -> str:
@@ -77,7 +90,8 @@ class CudaEvaluator:
         self._plan.load(fold(net))
         if isinstance(self.in_play, EightBits):
             self.in_play.load()
-        self._is_finite = torch.stack([part.isfinite().all() for part in self.forward(self._probe)])
+        answers = _ask(self._plan, self._probe)
+        self._is_finite = torch.stack([part.isfinite().all() for part in answers])
 
     def check(self) -> None:
         """Refuse weights whose outputs are not finite; waits for the last `load`."""
@@ -93,7 +107,7 @@ class CudaEvaluator:
         logits, wdl = self._plan(planes)
         return logits, wdl.softmax(1)
 
-    def adapt(self) -> None:
+    def adapt(self, boards: Tensor) -> None:
         """Sixteen bits and more hold on all boards."""
 
     def __call__(
@@ -113,7 +127,7 @@ class EightBits:
 
     def __init__(self, plan: "_Fused", boards: Tensor) -> None:
         self.device, self.cells = boards.device, plan.cells
-        self._plan, self._boards = plan, boards
+        self._plan = plan
         self._tower = EightTower(plan.net, boards)
 
     def load(self) -> None:
@@ -123,14 +137,13 @@ class EightBits:
     @torch.inference_mode()
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """As the evaluator's own."""
-        self._boards = planes
         logits, wdl = self._plan.answer(self._tower(planes))
         return logits, wdl.softmax(1)
 
     @torch.inference_mode()
-    def adapt(self) -> None:
-        """Fit the scales to the boards that it was asked about last."""
-        self._tower.measure(self._plan.net, self._boards)
+    def adapt(self, boards: Tensor) -> None:
+        """Fit the scales to boards like these."""
+        self._tower.measure(self._plan.net, boards)
 
 
 class _Captured:
@@ -214,9 +227,11 @@ class _Fused:
         split = policy.conv.out_channels
         drawn, seen = mixed[..., :split], mixed[..., split : split + value.conv.out_channels]
         hidden = functional.relu(value.hidden(_in_order(functional.relu(seen.float()))))
-        logits = mixed.flatten(1)
         if isinstance(policy, PolicyHead):
-            logits = policy.last(_in_order(functional.relu(drawn.float())))
+            return policy.last(_in_order(functional.relu(drawn.float()))), value.last(hidden)
+        logits = mixed.flatten(1)
+        if logits.dtype == torch.bfloat16:
+            logits = logits.float()  # which kernels can read
         return logits, value.last(hidden)
 
 
@@ -273,10 +288,10 @@ def _cells(folded: ResNet, *, channels: int) -> Tensor | None:
 
 
 def _plan(method: str, folded: nn.Module) -> Any:
+    if method == "int8" and not isinstance(folded, ResNet):
+        raise ConfigError(ONLY_RESIDUAL)
     if isinstance(folded, Ensemble):
         return _Together(folded, method)
-    if method == "int8" and not isinstance(folded, ResNet):
-        raise ConfigError("int8 is for a residual net; leave out run.inference")
     if method.startswith(("fused-", "int8")) and isinstance(folded, ResNet):
         return _Fused(folded, METHODS[method])
     return _Plain(folded, METHODS[method])
@@ -307,9 +322,10 @@ def _probabilities(logits: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def _methods(folded: nn.Module) -> list[str]:
-    """Those that differ for this net."""
+    """Those that differ for this net, but for eight bits."""
     can_fuse = any(isinstance(module, ResNet) for module in folded.modules())
-    return [method for method in METHODS if can_fuse or not method.startswith("fused-")]
+    exact = [method for method in METHODS if method != "int8"]
+    return [method for method in exact if can_fuse or not method.startswith("fused-")]
 
 
 def _rounded(count: int) -> int:

@@ -5,8 +5,11 @@ as a graph, with all that follows it, and offers several kernels for it; the fas
 """
 
 import importlib
+import math
 import time
+from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -22,17 +25,17 @@ ALIGNED = 8
 BUNDLE = 16
 """Channels of eight bits come in such bundles."""
 MEASURED_BOARDS = 512
+ENOUGH_BOARDS = 64
+"""Fewer may miss what a channel can reach, so that what was measured before counts too."""
 WARM_UPS, TRIALS = 3, 10
+NOT_HERE = "this GPU has no eight-bit convolutions; leave out run.inference=int8"
 
 
 class EightTower:
     """All convolutions of a folded net; weights and scales are replaced in place."""
 
     def __init__(self, folded: ResNet, boards: Tensor) -> None:
-        width = folded.value.conv.in_channels
-        if width % BUNDLE:
-            raise ConfigError(f"int8 needs a net.width in steps of {BUNDLE}, got {width}")
-        _front_end()
+        check_eight(folded.value.conv.in_channels)
         self._reached = ranges(folded, boards)
         self._layers = [_ready(layer) for layer in round_tower(folded, self._reached)]
         self._tuned: dict[tuple[Any, ...], Convolution] = {}
@@ -46,7 +49,10 @@ class EightTower:
 
     def measure(self, folded: ResNet, boards: Tensor) -> None:
         """Fit the scales to boards like these."""
-        self._reached = ranges(folded, boards[:MEASURED_BOARDS].contiguous())
+        found = ranges(folded, boards[:MEASURED_BOARDS].contiguous())
+        if len(boards) < ENOUGH_BOARDS:
+            found = [now.maximum(before) for now, before in zip(found, self._reached, strict=True)]
+        self._reached = found
         self.load(folded)
 
     def __call__(self, planes: Tensor) -> Tensor:
@@ -114,27 +120,33 @@ class Convolution:
 
     def _fastest(self, x: Tensor, layer: Layer, short_cut: Tensor | None) -> tuple[int, Tensor]:
         """The number of the best plan, and the memory it works in."""
-        cudnn, graph = _front_end(), self._graph
-        graph.validate()
-        graph.build_operation_graph()
-        graph.create_execution_plans([cudnn.heur_mode.A])
-        try:
-            graph.check_support()
-        except cudnn.cudnnGraphNotSupportedError:
-            raise ConfigError("this GPU has no eight-bit convolutions; leave out int8") from None
         y = torch.empty(self._shape, dtype=self._dtype, device=x.device)
-        found = []
+        tensors, best = (x, *layer, short_cut, y), (math.inf, 0, y)
+        for plan in self._plans():
+            size = max(1, self._graph.get_workspace_size_plan_at_index(plan))
+            space = torch.empty(size, dtype=torch.uint8, device=x.device)
+            best = min(best, (self._time(plan, space, tensors), plan, space), key=itemgetter(0))
+        if best[0] == math.inf:
+            raise ConfigError(NOT_HERE)
+        return best[1:]
+
+    def _plans(self) -> Iterator[int]:
+        """The plans that this GPU can build, built."""
+        cudnn, graph = _front_end(), self._graph
+        refusals = (cudnn.cudnnGraphNotSupportedError, RuntimeError)
+        try:
+            graph.validate()
+            graph.build_operation_graph()
+            graph.create_execution_plans([cudnn.heur_mode.A])
+            graph.check_support()
+        except refusals:
+            raise ConfigError(NOT_HERE) from None
         for plan in range(graph.get_execution_plan_count()):
             try:
                 graph.build_plan_at_index(plan)
-            except cudnn.cudnnGraphNotSupportedError:
+            except refusals:
                 continue
-            size = max(1, graph.get_workspace_size_plan_at_index(plan))
-            space = torch.empty(size, dtype=torch.uint8, device=x.device)
-            tensors = (x, *layer, short_cut, y)
-            found.append((self._time(plan, space, tensors), plan, space))
-        _, plan, space = min(found, key=lambda each: each[0])
-        return plan, space
+            yield plan
 
     def _time(self, plan: int, space: Tensor, tensors: tuple[Tensor | None, ...]) -> float:
         for _ in range(WARM_UPS):
@@ -155,6 +167,15 @@ class Convolution:
             if slot is not None
         }
         self._graph.execute_plan_at_index(given, space, plan, handle=handle)
+
+
+def check_eight(width: int) -> None:
+    """Refuse a tower of this width, or any where the front end is missing."""
+    if width % BUNDLE:
+        raise ConfigError(
+            f"int8 needs a net.width in steps of {BUNDLE}, got {width}; or leave out run.inference"
+        )
+    _front_end()
 
 
 def aligned(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -23,7 +23,7 @@ weights that read it spoils."""
 QUIETEST = 1e-3
 """Of the widest range: no channel counts as narrower."""
 FAINTEST = 1e-6
-"""Ranges and weights below this are none: a dead layer needs a scale, too."""
+"""No range is narrower: a dead layer needs a scale, too."""
 
 
 class Layer(NamedTuple):
@@ -81,5 +81,5 @@ def _step(most: Tensor) -> Tensor:
 
 def _rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
     """`weight` as integers, and the scale of each output channel."""
-    scale = weight.abs().amax((1, 2, 3)).clamp(min=FAINTEST**2) / LEVELS
+    scale = weight.abs().amax((1, 2, 3)).clamp(min=FAINTEST * FAINTEST) / LEVELS
     return (weight / scale[:, None, None, None]).round().to(torch.int8), scale

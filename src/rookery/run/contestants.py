@@ -43,7 +43,7 @@ class Contestant:
     partners: tuple[bytes, ...] = field(default=(), repr=False)
     """net: the files of those that it is averaged with."""
     inference: str = "auto"
-    """net: how it is evaluated on the CPU."""
+    """net: how it is evaluated on the CPU, if that is known there."""
     devices: str = "cpu"
     """net: where."""
     batch_size: int = BATCH_SIZE

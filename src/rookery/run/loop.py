@@ -3,7 +3,7 @@
 import torch
 
 from rookery.base import UnknownName
-from rookery.nets import CUDA_METHODS, METHODS
+from rookery.nets import CUDA_METHODS, METHODS, check_method
 from rookery.run.config import Config
 from rookery.run.crewed import CrewedRing
 from rookery.run.device import DeviceRing
@@ -38,6 +38,7 @@ def check_place(config: Config) -> torch.device:
     known = METHODS if device.type == "cpu" else tuple(CUDA_METHODS)
     if config.run.inference not in ("auto", *known):
         raise UnknownName(f"run.inference on {device}", config.run.inference, ("auto", *known))
+    check_method(config.run.inference, config.net)
     return device
 
 

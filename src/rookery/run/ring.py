@@ -242,7 +242,7 @@ class Ring(ABC):
             return learning, inference
         if learning.precision == "auto":
             learning = replace(learning, precision=position.precision)
-        if inference == "auto":
+        if inference == "auto" and position.inference != "int8":  # which must be asked for
             inference = position.inference
         return learning, inference
 

@@ -126,6 +126,10 @@ class DeviceTrees:
         )
         """Actions, policies over the legal moves, values: see `Decisions`."""
 
+    def adapt(self) -> None:
+        """Let the net fit itself to the leaves of the last wave."""
+        self._evaluator.adapt(self._planes.permute(0, 3, 1, 2))
+
     def evaluate(self) -> None:
         """Ask the net about the leaves that `descend` has found, and carry its answers up."""
         count, kernels = self.num_games, self.kernels

@@ -28,5 +28,5 @@ class DeviceEvaluator(Protocol):
     def forward(self, planes: Tensor, /) -> tuple[Tensor, Tensor]:
         """Policy logits [B, A or more] and win-draw-loss probabilities [B, 3], on the device."""
 
-    def adapt(self) -> None:
-        """Fit itself to boards like those asked about last, if it has to."""
+    def adapt(self, boards: Tensor, /) -> None:
+        """Fit itself to boards [B, P, H, W] like these, if it has to."""

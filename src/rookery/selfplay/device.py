@@ -51,7 +51,6 @@ class DeviceSelfPlay:
     ) -> None:
         """`moves` is about how many moves a game makes between two collections."""
         self.config, self._game, self._device = config, game, evaluator.device
-        self._evaluator = evaluator
         self._trees = DeviceTrees(
             game,
             evaluator,
@@ -102,10 +101,10 @@ class DeviceSelfPlay:
         step = self.config.step_at(progress)
         simulations = self.config.schedule()[step][1]
         as_tensor(self._stage.plan.now).fill_(step)
-        for turn in range(-(-moves * simulations // WAVES)):
+        for replay in range(-(-moves * simulations // WAVES)):
             self._graph()
-            if turn == 0:
-                self._evaluator.adapt()
+            if replay == 0:
+                self._trees.adapt()
         return simulations
 
     def collect(self) -> Harvest:
