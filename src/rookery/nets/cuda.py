@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.nets.build import NetConfig, PlanesShape
-from rookery.nets.eight import ALIGNED, EightTower, aligned, check_eight
+from rookery.nets.eight import ALIGNED, EightBits, aligned, check_eight
 from rookery.nets.ensemble import Ensemble, average
 from rookery.nets.methods import TOLERANCE, Choice, disagreement, in_precision, random_boards
 from rookery.nets.resnet import PolicyHead, ResNet, fold, tower_convs, without_zero_layers
@@ -75,7 +75,7 @@ class CudaEvaluator:
         self._is_finite = torch.ones(1, dtype=torch.bool, device=device)
         self._captured: dict[int, _Captured] = {}
 
-    def _in_eight_bits(self) -> "EightBits":
+    def _in_eight_bits(self) -> EightBits:
         boards = torch.from_numpy(random_boards(TRIAL_ROWS, self.planes_shape))
         return EightBits(self._plan, boards.to(self.device))
 
@@ -120,30 +120,6 @@ class CudaEvaluator:
             self._captured[size] = _Captured(self, size)
         logits, wdl = self._captured[size](torch.from_numpy(planes))
         return logits[:count].cpu().numpy(), wdl[:count].cpu().numpy()
-
-
-class EightBits:
-    """The net of an evaluator with its tower in eight bits, as games of self-play ask it."""
-
-    def __init__(self, plan: "_Fused", boards: Tensor) -> None:
-        self.device, self.cells = boards.device, plan.cells
-        self._plan = plan
-        self._tower = EightTower(plan.net, boards)
-
-    def load(self) -> None:
-        """Take the weights that the plan has taken."""
-        self._tower.load(self._plan.net)
-
-    @torch.inference_mode()
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """As the evaluator's own."""
-        logits, wdl = self._plan.answer(self._tower(planes))
-        return logits, wdl.softmax(1)
-
-    @torch.inference_mode()
-    def adapt(self, boards: Tensor) -> None:
-        """Fit the scales to boards like these."""
-        self._tower.measure(self._plan.net, boards)
 
 
 class _Captured:

@@ -25,10 +25,38 @@ ALIGNED = 8
 BUNDLE = 16
 """Channels of eight bits come in such bundles."""
 MEASURED_BOARDS = 512
-ENOUGH_BOARDS = 64
-"""Fewer may miss what a channel can reach, so that what was measured before counts too."""
+ENOUGH_BOARDS, FADING = 64, 0.9
+"""Fewer may miss what a channel can reach, so that what was measured before counts too, and fades
+from one measurement to the next."""
 WARM_UPS, TRIALS = 3, 10
 NOT_HERE = "this GPU has no eight-bit convolutions; leave out run.inference=int8"
+
+
+class EightBits:
+    """The net of an evaluator with its tower in eight bits, as games of self-play ask it.
+
+    The plan runs the same net in sixteen, and has the heads for both.
+    """
+
+    def __init__(self, plan: Any, boards: Tensor) -> None:
+        self.device, self.cells = boards.device, plan.cells
+        self._plan = plan
+        self._tower = EightTower(plan.net, boards)
+
+    def load(self) -> None:
+        """Take the weights that the plan has taken."""
+        self._tower.load(self._plan.net)
+
+    @torch.inference_mode()
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """As the evaluator's own."""
+        logits, wdl = self._plan.answer(self._tower(planes))
+        return logits, wdl.softmax(1)
+
+    @torch.inference_mode()
+    def adapt(self, boards: Tensor) -> None:
+        """Fit the scales to boards like these."""
+        self._tower.measure(self._plan.net, boards)
 
 
 class EightTower:
@@ -51,7 +79,8 @@ class EightTower:
         """Fit the scales to boards like these."""
         found = ranges(folded, boards[:MEASURED_BOARDS].contiguous())
         if len(boards) < ENOUGH_BOARDS:
-            found = [now.maximum(before) for now, before in zip(found, self._reached, strict=True)]
+            pairs = zip(found, self._reached, strict=True)
+            found = [now.maximum(FADING * before) for now, before in pairs]
         self._reached = found
         self.load(folded)
 
