@@ -164,6 +164,7 @@ def talk(rookery, run: Path, *lines: str) -> list[str]:
         ("position fen", "position fen FEN"),
         ("position", "position startpos"),
         ("position startpos moves e2e5", "e2e5 is not a legal move"),
+        ("position fen e2e4", "'e2e4' is not a FEN"),
         ("position startpos moves e2e4 e2e4", "e2e4 is not a legal move"),
         ("setoption name Hsah value 64", "did you mean Hash?"),
         ("setoption name Hash value many", "expected a number"),

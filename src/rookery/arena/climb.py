@@ -38,7 +38,10 @@ class ClimbPlan:
         for name in ("games", "at_once"):
             number = getattr(self, name)
             if number < 2 or number % 2:
-                raise ConfigError(f"games are played in pairs: {name} is even, got {number}")
+                option = name.replace("_", "-")
+                raise ConfigError(
+                    f"games are played in pairs: {option} must be even and not 0, got {number}"
+                )
 
     @property
     def pairs_at_once(self) -> int:

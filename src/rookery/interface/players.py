@@ -103,7 +103,7 @@ def read_net(
             raise ConfigError(f"the net that comes with {parts['path']} has no iterations")
         return _net_of_game(game(parts["path"]), wanted)
     if not Path(parts["path"]).is_dir():
-        known = (*others, *shipped_names(), *_neighbours(Path(text).parent))
+        known = {*others, *shipped_names(), *_neighbours(Path(text).parent)}
         raise UnknownName("run folder or name", text, known)
     number = int(parts["iteration"]) if parts["iteration"] else iteration
     if iteration not in (None, number):

@@ -1,5 +1,6 @@
 """The other side of a chess program: it is told positions and limits, and says moves."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -83,6 +84,8 @@ class Engine:
         kind, _, rest = text.strip().partition(" ")
         if kind not in ("startpos", "fen") or (kind == "fen") != bool(rest):
             raise ConfigError(f"position startpos or position fen FEN expected, got {text!r}")
+        if kind == "fen" and "/" not in rest:
+            raise IllegalPosition(f"{rest!r} is not a FEN")
         first = self._game.position(rest if kind == "fen" else "")
         written = moves.split()
         course, known = self._course, len(self._moves)
@@ -153,7 +156,8 @@ class Engine:
     def _ready(self) -> SingleSearch:
         """The search, made and warmed up where that is still to be done."""
         if self._search is None:
-            torch.set_num_threads(self._options.number("Threads") or self._threads)
+            wanted = self._options.number("Threads") or self._threads
+            torch.set_num_threads(min(wanted, os.cpu_count() or wanted))
             try:
                 search = self._new_search()
             except MemoryError:
