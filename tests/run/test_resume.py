@@ -11,8 +11,10 @@ from typing import Any, cast
 import pytest
 import torch
 
+from rookery.base import ConfigError, RunFolderError
 from rookery.run import Moment, RunFolder, Stats, Stopped, Watcher, apply, train
 from rookery.run.checkpoint import Checkpoint
+from rookery.run.learners import check_trainers
 from rookery.run.ring import Ring
 
 Trace = Callable[[Path], Any]
@@ -241,3 +243,24 @@ def test_a_resumed_run_takes_the_method_that_is_asked_for(own: RunFolder) -> Non
     own.change(apply(own.config, ["run.inference=float16", "learning.precision=bfloat16"]))
     train(own, nothing)
     assert how(own.path) == ("float16", {}, "bfloat16")
+
+
+def test_a_run_that_lost_its_checkpoint_does_not_begin_anew(own: RunFolder) -> None:
+    train(own, nothing)
+    (own.path / "checkpoint").unlink()
+    before = (own.path / "stats.jsonl").read_bytes()
+    with pytest.raises(RunFolderError, match="has lost its checkpoint; restore it"):
+        train(own, nothing)
+    assert (own.path / "stats.jsonl").read_bytes() == before
+
+
+def test_a_copy_without_empty_folders_goes_on(own: RunFolder) -> None:
+    shutil.rmtree(own.path / "weights")
+    train(own, nothing)
+    assert own.count_weights() > 0
+
+
+def test_a_spiking_net_is_not_cut(own: RunFolder) -> None:
+    config = apply(own.config, ["learning.method=pipeline", "net.kind=spiking"])
+    with pytest.raises(ConfigError, match="cannot cut a spiking net"):
+        check_trainers(config, [torch.device("cpu")])

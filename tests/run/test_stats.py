@@ -98,3 +98,15 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     stats.path.symlink_to("/dev/full")
     with pytest.raises(DiskFull, match=r"no room left to write .*stats\.jsonl; free some space"):
         stats.append("started", 0)
+
+
+@pytest.mark.parametrize("odd", [b"\xff\xfe\x00{", b'{"a": 1}', b"[1]", b"5", b'{"kind": "x"}'])
+def test_lines_that_are_none_are_passed_over(tmp_path: Path, odd: bytes) -> None:
+    stats = Stats(tmp_path)
+    stats.append("iteration", 1)
+    with open(stats.path, "ab") as file:
+        file.write(odd + b"\n")
+    stats.append("iteration", 2)
+    assert kinds(stats) == [("iteration", 1), ("iteration", 2)]
+    stats.forget_after(1)
+    assert kinds(stats) == [("iteration", 1)]

@@ -57,8 +57,7 @@ class RunFolder:
         rules = game(config.game)
         if first is not None:
             first.check(rules, config.net)
-        for folder in (path, path / "weights", path / "replay"):
-            folder.mkdir(parents=True, exist_ok=True)
+        _furnish(path)
         write_atomic(path / "config.json", to_json(config).encode())
         identity = {"format": FORMAT, "game": rules.name, "version": rules.version}
         if first is not None:
@@ -99,6 +98,15 @@ class RunFolder:
     def net_game(self) -> NetGame:
         """What a net of this run must fit."""
         return net_game(self.game)
+
+    def furnish(self) -> None:
+        """Make the folders inside again, which a copy without empty folders lacks."""
+        _furnish(self.path)
+
+    def count_weights(self) -> int:
+        """How many nets are kept, but for the one it began with."""
+        kept = (self.path / "weights").glob("*.safetensors")
+        return sum(path != _weights_path(self.path, 0) for path in kept)
 
     def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
         """Write the playing net of `iteration`."""
@@ -166,6 +174,11 @@ def hold(folder: Path) -> IO[bytes]:
         file.close()
         raise RunFolderError(f"{folder} is being trained by another process") from error
     return file
+
+
+def _furnish(run: Path) -> None:
+    for folder in (run, run / "weights", run / "replay"):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _weights_path(run: Path, iteration: int) -> Path:

@@ -48,6 +48,8 @@ def new_learner(
 def check_trainers(config: Config, devices: Sequence[torch.device]) -> None:
     """Refuse trainers for whom a net that is cut has no part, or who have no GPU to hold it."""
     learning, most = config.learning, most_parts(config.net)
+    if learning.method == "pipeline" and config.net.kind != "resnet":
+        raise ConfigError(f"learning.method=pipeline cannot cut a {config.net.kind} net")
     if learning.method != "pipeline" or learning.workers == "auto":
         return
     asked = f"learning.workers is {learning.workers}, expected at most"

@@ -48,6 +48,7 @@ class Ring(ABC):
     def __init__(self, folder: RunFolder, watch: Watcher) -> None:
         self.folder, self.watch = folder, watch
         self.config, self.game = folder.config, folder.game
+        folder.furnish()
         self.stats = Stats(folder.path)
         self.begun = time.perf_counter()
         self.device = find_devices(self.config.run.devices)[0]
@@ -63,6 +64,8 @@ class Ring(ABC):
         self.iteration = found.position.iteration if found else 0
         if found:
             self._check_origin(found)
+        else:
+            self._check_beginning()
         self._build(found.position if found else None)
         self.stats.forget_after(self.iteration)
         if found:
@@ -88,6 +91,15 @@ class Ring(ABC):
     def progress(self) -> float:
         """How much of the run is done, from 0 to 1."""
         return self.config.run.progress(self.seconds(), self.iteration)
+
+    def _check_beginning(self) -> None:
+        """RunFolderError where a run without a checkpoint is no beginner: it would begin anew."""
+        kinds = {line["kind"] for line in self.stats.lines()}
+        if kinds & {"resumed", "finished"} or self.folder.count_weights() > 1:
+            raise RunFolderError(
+                f"{self.folder.path} has lost its checkpoint; restore it from a copy, or begin a "
+                "new run with --init"
+            )
 
     def _check_origin(self, found: Checkpoint) -> None:
         """RunFolderError where a run was trained by another kind of device."""

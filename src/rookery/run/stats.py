@@ -34,14 +34,16 @@ class Stats:
         return line
 
     def lines(self) -> Iterator[Line]:
-        """All whole lines, oldest first; a last line cut short by a crash is passed over."""
+        """All whole lines, oldest first; what is none, as after a crash, is passed over."""
         if not os.path.exists(self.path):
             return
-        for text in self.path.read_text(encoding="utf-8").splitlines():
+        for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                yield json.loads(text)
+                line = json.loads(text)
             except json.JSONDecodeError:
                 continue
+            if isinstance(line, dict) and "kind" in line and isinstance(line.get("iteration"), int):
+                yield line
 
     def forget_after(self, iteration: int) -> None:
         """Drop the lines of iterations that a resumed run will make again."""
