@@ -227,6 +227,14 @@ def test_a_game_that_is_over_has_no_move(rookery, chess_run, position: str, scor
     assert out == [f"info depth 0 score {score}", "bestmove (none)"]
 
 
+@pytest.mark.parametrize("end", ["stop", "go nodes 1"])
+def test_an_endless_search_of_what_is_over_waits_for_its_end(rookery, chess_run, end: str) -> None:
+    mate = "position fen 7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"
+    out = talk(rookery, chess_run, mate, "go infinite", "isready", end)
+    over = ["info depth 0 score mate 0", "bestmove (none)"]
+    assert out == [over[0], "readyok", over[1]] + (over if end != "stop" else [])
+
+
 def test_a_draw_that_nobody_claimed_is_played_on(rookery, chess_run: Path) -> None:
     there = "g1f3 g8f6 f3g1 f6g8 " * 3
     out = talk(rookery, chess_run, f"position startpos moves {there}", "go nodes 5", "isready")

@@ -163,3 +163,10 @@ def test_a_file_of_another_shape_is_refused_in_one_short_line(text: str, found: 
 def test_progress_follows_what_ends_first(minutes: float, iterations: int, progress: float) -> None:
     run = RunConfig(minutes=minutes, iterations=iterations)
     assert run.progress(seconds=30, iteration=10) == progress
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_settings_that_belong_together_may_come_in_any_order(order: int) -> None:
+    pair = ["replay.window_min=100000", "replay.window_max=200000"]
+    replay = apply(PLAIN, pair[::order]).replay
+    assert (replay.window_min, replay.window_max) == (100000, 200000)

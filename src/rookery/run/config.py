@@ -121,16 +121,20 @@ def from_json(text: str) -> Config:
 
 
 def apply(config: Config, assignments: Iterable[str]) -> Config:
-    """`config` with settings changed by texts like `search.considered=8`."""
+    """`config` with settings changed by texts like `search.considered=8`, checked all together."""
+    changes: dict[str, dict[str, Any]] = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigError(f"a setting looks like search.considered=8, got {assignment!r}")
-        config = _assign(config, path.strip(), text.strip())
-    return config
+        room, _, name = path.strip().partition(".")
+        changes.setdefault(room, {})[name] = _value(config, path.strip(), text.strip())
+    parts = {room: replace(getattr(config, room), **values) for room, values in changes.items()}
+    return replace(config, **parts)
 
 
-def _assign(config: Config, path: str, text: str) -> Config:
+def _value(config: Config, path: str, text: str) -> Any:
+    """What `text` says of a setting."""
     room, _, name = path.partition(".")
     part = getattr(config, room, None)
     known = setting_names()
@@ -138,12 +142,10 @@ def _assign(config: Config, path: str, text: str) -> Config:
         raise UnknownName("setting", path, known)
     kind: Any = next(f.type for f in fields(part) if f.name == name)
     try:
-        value = TypeAdapter(kind).validate_strings(text)
+        return TypeAdapter(kind).validate_strings(text)
     except ValidationError as error:
         message = error.errors()[0]["msg"].lower()
         raise ConfigError(f"{path}: {message}, got {text!r}") from error
-    changed: Any = replace(part, **{name: value})  # type: ignore[type-var]
-    return replace(config, **{room: changed})
 
 
 def setting_names() -> list[str]:

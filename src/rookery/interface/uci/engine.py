@@ -13,7 +13,7 @@ from rookery.interface.players import NetText
 from rookery.interface.uci.inbox import QUIT, Inbox
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
-from rookery.interface.uci.thinking import Thinking
+from rookery.interface.uci.thinking import ENDING, Thinking
 from rookery.run import Contestant
 from rookery.search import SingleSearch, nodes_for
 
@@ -114,7 +114,7 @@ class Engine:
             self._tell(f"go: not understood: {' '.join(strange)}")
         search = self._ready()
         if not self._game.legal_actions(self._course.state):
-            self._say_over()
+            self._say_over(limits)
             return
         self._place(search, limits)
         Thinking(
@@ -127,10 +127,26 @@ class Engine:
             start=start,
         ).run()
 
-    def _say_over(self) -> None:
+    def _say_over(self, limits: Limits) -> None:
         is_lost = self._game.rules.outcome(self._course.state) == LOSS
         self._say(f"info depth 0 score {'mate' if is_lost else 'cp'} 0")
+        if limits.infinite or limits.ponder:
+            self._wait_for_stop()
         self._say("bestmove (none)")
+
+    def _wait_for_stop(self) -> None:
+        """An endless search ends when somebody says so, even where there is nothing to search."""
+        later: list[str] = []
+        while (line := self._inbox.take()) not in ("stop", "ponderhit"):
+            if line.partition(" ")[0] in ENDING:
+                self._inbox.put_back(line)
+                break
+            if line == "isready":
+                self._say("readyok")
+            else:
+                later.append(line)
+        for line in reversed(later):
+            self._inbox.put_back(line)
 
     def _place(self, search: SingleSearch, limits: Limits) -> None:
         """Hand the position to the search, which keeps what it knows of the same game."""
