@@ -48,8 +48,9 @@ class LocalWorker:
             self._process.start()
         theirs.close()
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
+        self._writer = threading.Thread(target=self._write, name=f"write {name}", daemon=True)
         self._reader.start()
-        threading.Thread(target=self._write, name=f"write {name}", daemon=True).start()
+        self._writer.start()
 
     @property
     def pid(self) -> int:
@@ -83,6 +84,8 @@ class LocalWorker:
         self._process.kill()
         self._process.join(KILL_SECONDS)
         self._outbox.put(None)
+        for thread in (self._reader, self._writer):  # nobody may use what is closed
+            thread.join(KILL_SECONDS)
         self._connection.close()
 
     def _write(self) -> None:
