@@ -42,6 +42,11 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
 
     @parallel
+    def find_wins(tree, num_games):  # type: ignore[no-untyped-def]
+        for g in numba.prange(num_games):
+            one.find_wins(tree, np.int64(g))
+
+    @parallel
     def decide_all(tree, settings, num_games, actions, policy, values):  # type: ignore[no-untyped-def]
         for g in numba.prange(num_games):
             one.decide(tree, settings, np.int64(g), actions, policy, values)
@@ -56,6 +61,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         "descend": descend,
         "gather": gather,
         "ascend": ascend,
+        "find_wins": find_wins,
         "decide": decide_all,
         "spread": spread_all,
     }

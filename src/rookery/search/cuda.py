@@ -42,7 +42,7 @@ A wave takes as long as its slowest game, so that none may run on for ever.
 
 @cache
 def bind(rules: ModuleType, method: str) -> SimpleNamespace:
-    """`begin`, `descend`, `gather`, `ascend` and `decide` as kernels, for one game, one way."""
+    """The steps of `simulate.bind` as kernels, for one game, one way."""
     one = simulate.bind(rules, method)
 
     @kernel
@@ -73,6 +73,12 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             evaluations[g] += 1
 
     @kernel
+    def find_wins(tree, num_games):  # type: ignore[no-untyped-def]
+        g = cuda.grid(1)
+        if g < num_games:
+            one.find_wins(tree, np.int64(g))
+
+    @kernel
     def decide_all(  # type: ignore[no-untyped-def]
         tree, settings, num_games, actions, policy, values, by_action, visits
     ):
@@ -82,7 +88,12 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             spread(tree, np.int64(g), policy, by_action, visits)
 
     return SimpleNamespace(
-        begin=begin, descend=descend, gather=gather, ascend=ascend, decide=decide_all
+        begin=begin,
+        descend=descend,
+        gather=gather,
+        ascend=ascend,
+        find_wins=find_wins,
+        decide=decide_all,
     )
 
 
@@ -156,6 +167,7 @@ class CudaSearch:
     ) -> None:
         self.config = config
         self.max_simulations = max_simulations
+        self._finds_wins = config.finds_wins(explore=explore)
         self.roots: States = game.blank_states(num_games)
         self.memory = new_memory(game, num_games)
         self._trees = DeviceTrees(
@@ -185,10 +197,13 @@ class CudaSearch:
         """Search the first `num_games` roots (all by default), `simulations` each."""
         assert simulations <= self.max_simulations
         count = num_games or len(self.roots)
-        self._begin(simulations, count)
-        for _ in range(simulations + 1):
-            self._wave()
         trees = self._trees
+        self._begin(simulations, count)
+        self._wave()  # expands the roots
+        if self._finds_wins:
+            launch(trees.kernels.find_wins, count, trees.tree, count)
+        for _ in range(simulations):
+            self._wave()
         answers = (*trees.answers, *self._by_action)
         launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *answers)
         return Decisions(*(to_host(answer)[:count] for answer in answers))

@@ -90,7 +90,7 @@ def score_root(tree: Tree, settings: Settings, g: Index) -> Index:
             np.float32(tree.edges[g, first + i].visits) if is_open else np.float32(0.0)
         )
         total += tree.scores[g, i]
-        if tree.scores[g, i] > best_score:
+        if is_open and tree.scores[g, i] > best_score:
             best, best_score = i, tree.scores[g, i]
     for i in range(count):
         tree.scores[g, i] /= max(total, np.float32(1.0))

@@ -45,6 +45,14 @@ class SearchConfig:
         if not 0 <= self.noise_fraction <= 1:
             raise ConfigError(f"search.noise_fraction must be in 0..1, got {self.noise_fraction}")
 
+    def finds_wins(self, *, explore: bool) -> bool:
+        """Whether each root move is tried for a win at once; never while games explore.
+
+        The searches of self-play are those that training statistics describe: they find wins by
+        simulations alone.
+        """
+        return self.prove and not explore
+
     def settings(self, *, explore: bool) -> "Settings":
         """The same for the kernels; without `explore` there is no noise at the root."""
         return Settings(

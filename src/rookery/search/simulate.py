@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, namespace
-from rookery.games import ONGOING, WIN, count_times
+from rookery.games import LOSS, ONGOING, WIN, count_times
 from rookery.search import gumbel, puct
 from rookery.search.decide import write_decision
 from rookery.search.settings import Settings
 from rookery.search.tree import (
     NEVER,
+    ROOT,
     UNVISITED,
     Tree,
     add_edges,
@@ -156,27 +157,44 @@ def bind_recognition(rules: ModuleType) -> ModuleType:
     return namespace(f"{rules.__name__}.recognition", functions)
 
 
-def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
-    """`grow`, `expand` and `write_planes`: what the rules have to do with a leaf."""
+def bind_position(rules: ModuleType) -> ModuleType:
+    """`enter(tree, g, node)`: play the last move of the path."""
     recognition = bind_recognition(rules)
+
+    @compiled
+    def enter(tree, g, node):  # type: ignore[no-untyped-def]
+        """Set `node` to the position behind the last edge of the path, with its outcome."""
+        step = tree.path[g, tree.searches[g].path_length - 1]
+        tree.states[g, node] = tree.states[g, step.node]
+        rules.play(tree.states[g, node], tree.edges[g, step.edge].action)
+        recognition.leaf(tree, g, node)
+        tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
+
+    return namespace(f"{rules.__name__}.position", {"enter": enter})
+
+
+def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
+    """`grow`, `expand`, `find_wins` and `write_planes`: what the rules have to do with a leaf."""
+    position = bind_position(rules)
 
     @compiled
     def grow(tree, g):  # type: ignore[no-untyped-def]
         """The position behind the last edge of the path, as a new leaf."""
         last = tree.searches[g].path_length - 1
-        parent, edge = tree.path[g, last].node, np.int64(tree.path[g, last].edge)
-        node = add_node(tree, g, edge)
-        tree.states[g, node] = tree.states[g, parent]
-        rules.play(tree.states[g, node], tree.edges[g, edge].action)
-        recognition.leaf(tree, g, node)
-        tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
+        node = add_node(tree, g, np.int64(tree.path[g, last].edge))
+        position.enter(tree, g, node)
         return node
 
     @compiled
     def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
-        """Give the leaf its edges, the root's with noise; the scratch node gets none."""
+        """Give the leaf its edges, the root's with noise.
+
+        The scratch node gets none, nor does a node behind which a path would not fit: rules that
+        let a game last longer than they promise do no harm to memory.
+        """
         node = np.int64(tree.searches[g].leaf)
-        if node == tree.nodes.shape[1] - 1:
+        is_too_deep = tree.searches[g].path_length == tree.path.shape[1]
+        if node == tree.nodes.shape[1] - 1 or is_too_deep:
             return
         count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
         first = add_edges(tree, g, node, count)
@@ -185,16 +203,43 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
             way.draw_noise(tree, settings, g)
 
     @compiled
+    def find_wins(tree, g):  # type: ignore[no-untyped-def]
+        """Play every move of the expanded root once; mark those that win at once as proved wins.
+
+        A root that has such a move is proved won, and its search ends.
+        """
+        search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
+        first, count = edges_of(tree, g, ROOT)
+        search.path_length = 1
+        tree.path[g, 0].node = ROOT
+        for edge in range(first, first + count):
+            tree.path[g, 0].edge = edge
+            position.enter(tree, g, scratch)
+            if tree.nodes[g, scratch].proof == LOSS:
+                tree.edges[g, edge].proof = WIN
+                tree.nodes[g, ROOT].proof = WIN
+                search.simulations_left = 0
+        search.path_length = 0
+
+    @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
         """Write what the net sees of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
-    functions = {"grow": grow, "expand": expand, "write_planes": write_planes}
+    functions = {
+        "grow": grow,
+        "expand": expand,
+        "find_wins": find_wins,
+        "write_planes": write_planes,
+    }
     return namespace(f"{rules.__name__}.{way.__name__}.leaf", functions)
 
 
 def bind(rules: ModuleType, method: str) -> ModuleType:
-    """`begin`, `descend`, `write_planes`, `ascend` and `decide`: a game, and a way to search it."""
+    """Bind the steps of a search to a game and a way to search it.
+
+    They are `begin`, `descend`, `write_planes`, `ascend`, `find_wins` and `decide`.
+    """
     steps, leaf = bind_way(WAYS[method]), bind_leaf(rules, WAYS[method])
     recognition = bind_recognition(rules)
 
@@ -236,6 +281,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         "descend": descend,
         "write_planes": leaf.write_planes,
         "ascend": ascend,
+        "find_wins": leaf.find_wins,
         "decide": steps.decide,
     }
     return namespace(f"{rules.__name__}.{method}", functions)

@@ -17,7 +17,7 @@ from rookery.search import reroot, wave
 from rookery.search.evaluators import Evaluator
 from rookery.search.lines import Line, read_lines
 from rookery.search.settings import SearchConfig
-from rookery.search.tree import STEP, UNVISITED, Tree, layout, new_tree
+from rookery.search.tree import ROOT, STEP, UNVISITED, Tree, layout, new_tree
 
 MOST_LEAVES = 64
 """Leaves a wave, at most, where nobody says: the tree's own work then takes as long as a GPU's."""
@@ -123,6 +123,7 @@ class SingleSearch:
         self._is_whole = not only
         if only:
             self._restrict(only)
+        self._waves.find_wins(self._tree, ROOT)
 
     def grow(self, simulations: int = SLICE, is_stopped: Callable[[], bool] | None = None) -> int:
         """Simulate so often, or until `is_stopped` after a wave; how often it did."""

@@ -20,7 +20,7 @@ from rookery.search.settings import Settings
 UNVISITED = -1
 NEVER = np.float32(-1e30)  # the score of what must not be chosen
 EDGES_PER_NODE = 64
-"""Edges a node has room for on average, where positions may have more moves than that."""
+"""Edges per node, on average, that fit beside the root's; a position may have more moves."""
 ROOT = np.int64(0)  # typed: a literal would have its callees compiled once more
 
 NODE = np.dtype(
@@ -98,19 +98,24 @@ Layout = tuple[tuple[Any, tuple[int, ...]], ...]
 
 
 def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
-    """Arrays for `num_games` searches; one more node than can be needed is the scratch node."""
+    """Return the arrays of `num_games` searches; the last node is the scratch node.
+
+    The edges of any root fit, whatever `max_simulations` is: roots are expanded unconditionally.
+    """
     nodes, legal = max_simulations + 1, game.max_legal
+    edges = legal + max_simulations * min(legal, EDGES_PER_NODE)
+    has_keys = hasattr(game.rules, "key")
     return (
         (game.state_dtype, (num_games, nodes + 1)),
         (NODE, (num_games, nodes + 1)),
-        (EDGE, (num_games, nodes * min(legal, EDGES_PER_NODE))),
+        (EDGE, (num_games, edges)),
         (SEARCH, (num_games,)),
         (STEP, (num_games, min(game.max_plies, nodes) + 1)),
         (np.float32, (num_games, legal)),
         (np.float32, (num_games, legal)),
         (np.int32, (num_games, legal)),
         (np.uint64, (num_games,)),
-        (np.uint64, (num_games, nodes + 1 if game.memory > 1 else 1)),
+        (np.uint64, (num_games, nodes + 1 if has_keys else 1)),
         (np.uint64, (num_games, game.memory)),
         (np.int64, (num_games,)),
         (np.int32, (game.num_actions,)),

@@ -103,7 +103,7 @@ def note(tree: Tree, wave: Wave) -> None:
 
 @cache
 def bind(rules: ModuleType) -> ModuleType:
-    """`begin`, `gather` and `ascend`: the waves of one tree, by PUCT."""
+    """`begin`, `gather`, `ascend` and `find_wins`: the waves of one tree, by PUCT."""
     one = simulate.bind(rules, "puct")
 
     @compiled
@@ -136,5 +136,10 @@ def bind(rules: ModuleType) -> ModuleType:
             one.ascend(tree, settings, ROOT, logits[row], wdl[row])
         wave.counters[EVALUATIONS] += logits.shape[0]
 
-    functions = {"begin": begin, "gather": gather, "ascend": ascend}
+    functions = {
+        "begin": begin,
+        "gather": gather,
+        "ascend": ascend,
+        "find_wins": one.find_wins,
+    }
     return namespace(f"{rules.__name__}.wave", functions)

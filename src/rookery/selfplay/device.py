@@ -19,6 +19,7 @@ from rookery.selfplay.harvest import Counts, Harvest, new_marks
 from rookery.selfplay.history import History, layout
 from rookery.selfplay.keeping import pack_games, unpack_games
 from rookery.selfplay.kernels import Moves, manner_of
+from rookery.selfplay.openings import FEWEST_ROWS
 from rookery.selfplay.report import SelfPlayReport, report_rows
 
 WAVES = 8
@@ -63,7 +64,7 @@ class DeviceSelfPlay:
         self._kernels = bind(game.rules, search.method)
         self._is_done = zeros(self._device, np.bool_, config.games)
         self._turns = torch.zeros(config.games, dtype=torch.int64, device=self._device)
-        self._longest = config.longest_game(game)
+        self._longest = max(FEWEST_ROWS, config.longest_game(game))
         num_rows = SPARE * (self._longest + moves)
         self._stage = self._new_stage(search.considered, num_rows, seed)
         room = config.games * (self._longest + moves)

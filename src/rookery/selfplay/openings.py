@@ -13,6 +13,8 @@ from rookery.games import LOSS, ONGOING, bind_memory
 
 TRIES = 8
 NONE = np.int64(-1)
+FEWEST_ROWS = 2
+"""Openings are drawn in the rows that a game will fill, and need at least two."""
 
 
 def bind(rules: ModuleType) -> ModuleType:

@@ -13,10 +13,8 @@ from rookery.search import Evaluator, Search, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.history import new_history, to_record
 from rookery.selfplay.kernels import Moves, bind, manner_of
+from rookery.selfplay.openings import FEWEST_ROWS
 from rookery.selfplay.report import SelfPlayReport
-
-FEWEST_ROWS = 2
-"""Openings are drawn in the rows that a game will fill, and need so many."""
 
 
 class SelfPlay:
