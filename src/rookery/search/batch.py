@@ -38,7 +38,7 @@ class Search:
         self.tree.streams[:] = seeds(num_games, seed, "search")
         self.evaluations = 0
         self._settings = config.settings(explore=explore)
-        self._finds_wins = config.finds_wins(explore=explore)
+        self._finds_ends = config.finds_ends(explore=explore)
         self._kernels = cpu.bind(game.rules, config.method)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
@@ -58,13 +58,13 @@ class Search:
         return self.finish(simulations, num_games)
 
     def begin(self, simulations: int, num_games: int | None = None) -> None:
-        """Plant the trees, evaluate and expand their roots; look for moves that win at once."""
+        """Plant the trees, evaluate and expand their roots; look for moves that end the game."""
         assert simulations <= self.max_simulations
         games = np.arange(num_games or len(self.tree.searches))
         self._kernels.begin(self.tree, simulations, len(games))
         self._evaluate(games)
-        if self._finds_wins:
-            self._kernels.find_wins(self.tree, len(games))
+        if self._finds_ends:
+            self._kernels.find_ends(self.tree, len(games))
 
     def finish(self, simulations: int, num_games: int | None = None) -> Decisions:
         """Run the simulations that `begin` owes, and decide."""

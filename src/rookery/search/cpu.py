@@ -42,9 +42,9 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
 
     @parallel
-    def find_wins(tree, num_games):  # type: ignore[no-untyped-def]
+    def find_ends(tree, num_games):  # type: ignore[no-untyped-def]
         for g in numba.prange(num_games):
-            one.find_wins(tree, np.int64(g))
+            one.find_ends(tree, np.int64(g))
 
     @parallel
     def decide_all(tree, settings, num_games, actions, policy, values):  # type: ignore[no-untyped-def]
@@ -61,7 +61,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         "descend": descend,
         "gather": gather,
         "ascend": ascend,
-        "find_wins": find_wins,
+        "find_ends": find_ends,
         "decide": decide_all,
         "spread": spread_all,
     }

@@ -73,10 +73,10 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             evaluations[g] += 1
 
     @kernel
-    def find_wins(tree, num_games):  # type: ignore[no-untyped-def]
+    def find_ends(tree, num_games):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < num_games:
-            one.find_wins(tree, np.int64(g))
+            one.find_ends(tree, np.int64(g))
 
     @kernel
     def decide_all(  # type: ignore[no-untyped-def]
@@ -92,7 +92,7 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
         descend=descend,
         gather=gather,
         ascend=ascend,
-        find_wins=find_wins,
+        find_ends=find_ends,
         decide=decide_all,
     )
 
@@ -167,7 +167,7 @@ class CudaSearch:
     ) -> None:
         self.config = config
         self.max_simulations = max_simulations
-        self._finds_wins = config.finds_wins(explore=explore)
+        self._finds_ends = config.finds_ends(explore=explore)
         self.roots: States = game.blank_states(num_games)
         self.memory = new_memory(game, num_games)
         self._trees = DeviceTrees(
@@ -200,8 +200,8 @@ class CudaSearch:
         trees = self._trees
         self._begin(simulations, count)
         self._wave()  # expands the roots
-        if self._finds_wins:
-            launch(trees.kernels.find_wins, count, trees.tree, count)
+        if self._finds_ends:
+            launch(trees.kernels.find_ends, count, trees.tree, count)
         for _ in range(simulations):
             self._wave()
         answers = (*trees.answers, *self._by_action)

@@ -45,11 +45,10 @@ class SearchConfig:
         if not 0 <= self.noise_fraction <= 1:
             raise ConfigError(f"search.noise_fraction must be in 0..1, got {self.noise_fraction}")
 
-    def finds_wins(self, *, explore: bool) -> bool:
-        """Whether each root move is tried for a win at once; never while games explore.
+    def finds_ends(self, *, explore: bool) -> bool:
+        """Whether each root move is played once to see if it ends the game; not while exploring.
 
-        The searches of self-play are those that training statistics describe: they find wins by
-        simulations alone.
+        The searches of self-play teach a policy made of simulations, and stay as they are.
         """
         return self.prove and not explore
 

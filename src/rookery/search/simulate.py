@@ -174,7 +174,7 @@ def bind_position(rules: ModuleType) -> ModuleType:
 
 
 def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
-    """`grow`, `expand`, `find_wins` and `write_planes`: what the rules have to do with a leaf."""
+    """`grow`, `expand`, `find_ends` and `write_planes`: what the rules have to do with a leaf."""
     position = bind_position(rules)
 
     @compiled
@@ -203,10 +203,10 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
             way.draw_noise(tree, settings, g)
 
     @compiled
-    def find_wins(tree, g):  # type: ignore[no-untyped-def]
-        """Play every move of the expanded root once; mark those that win at once as proved wins.
+    def find_ends(tree, g):  # type: ignore[no-untyped-def]
+        """Play every move of the expanded root once; what those that end the game give is proved.
 
-        A root that has such a move is proved won, and its search ends.
+        A root with a move that wins at once is proved won, and its search ends.
         """
         search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
         first, count = edges_of(tree, g, ROOT)
@@ -215,8 +215,10 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         for edge in range(first, first + count):
             tree.path[g, 0].edge = edge
             position.enter(tree, g, scratch)
-            if tree.nodes[g, scratch].proof == LOSS:
-                tree.edges[g, edge].proof = WIN
+            outcome = tree.nodes[g, scratch].proof
+            if outcome != ONGOING:
+                tree.edges[g, edge].proof = -outcome
+            if outcome == LOSS:
                 tree.nodes[g, ROOT].proof = WIN
                 search.simulations_left = 0
         search.path_length = 0
@@ -229,7 +231,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
     functions = {
         "grow": grow,
         "expand": expand,
-        "find_wins": find_wins,
+        "find_ends": find_ends,
         "write_planes": write_planes,
     }
     return namespace(f"{rules.__name__}.{way.__name__}.leaf", functions)
@@ -238,7 +240,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
 def bind(rules: ModuleType, method: str) -> ModuleType:
     """Bind the steps of a search to a game and a way to search it.
 
-    They are `begin`, `descend`, `write_planes`, `ascend`, `find_wins` and `decide`.
+    They are `begin`, `descend`, `write_planes`, `ascend`, `find_ends` and `decide`.
     """
     steps, leaf = bind_way(WAYS[method]), bind_leaf(rules, WAYS[method])
     recognition = bind_recognition(rules)
@@ -281,7 +283,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         "descend": descend,
         "write_planes": leaf.write_planes,
         "ascend": ascend,
-        "find_wins": leaf.find_wins,
+        "find_ends": leaf.find_ends,
         "decide": steps.decide,
     }
     return namespace(f"{rules.__name__}.{method}", functions)

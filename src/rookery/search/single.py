@@ -123,7 +123,7 @@ class SingleSearch:
         self._is_whole = not only
         if only:
             self._restrict(only)
-        self._waves.find_wins(self._tree, ROOT)
+        self._waves.find_ends(self._tree, ROOT)
 
     def grow(self, simulations: int = SLICE, is_stopped: Callable[[], bool] | None = None) -> int:
         """Simulate so often, or until `is_stopped` after a wave; how often it did."""

@@ -103,7 +103,7 @@ def note(tree: Tree, wave: Wave) -> None:
 
 @cache
 def bind(rules: ModuleType) -> ModuleType:
-    """`begin`, `gather`, `ascend` and `find_wins`: the waves of one tree, by PUCT."""
+    """`begin`, `gather`, `ascend` and `find_ends`: the waves of one tree, by PUCT."""
     one = simulate.bind(rules, "puct")
 
     @compiled
@@ -140,6 +140,6 @@ def bind(rules: ModuleType) -> ModuleType:
         "begin": begin,
         "gather": gather,
         "ascend": ascend,
-        "find_wins": one.find_wins,
+        "find_ends": one.find_ends,
     }
     return namespace(f"{rules.__name__}.wave", functions)
