@@ -77,7 +77,7 @@ def main(name: str, dtype: str) -> None:
     window.draw(8, result_mix=0.5)
     compile_it(gpu.turn_tile, 1, *(gpu.view(torch.zeros((2, 2))) for _ in range(2)))
     for method in ("gumbel", "puct"):
-        options = {"num_games": 8, "max_simulations": 4, "explore": True, "seed": 0}
+        options = {"num_games": 8, "max_simulations": 4, "explore": False, "seed": 0}
         new_search(rules, net, config=SearchConfig(method=method), **options).run(4)
 
 

@@ -1,0 +1,114 @@
+"""Run the rules, searches and self-play of a game with every index checked.
+
+`checked_bounds.py GAME [overflow]`, under NUMBA_BOUNDSCHECK=1 or NUMBA_DISABLE_JIT=1. Numba drops
+errors raised inside parallel loops, so that the loops run on one thread here. `overflow` leaves
+the arena too few edges, as a proof that a write out of bounds ends in an IndexError.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+import rookery.base
+
+rookery.base.parallel = rookery.base.compiled  # before any kernel is defined
+
+import toy
+from rookery.arena.lockstep import outcomes, successors
+from rookery.games import ONGOING, Course, Game, game
+from rookery.search import Search, SearchConfig, SingleSearch
+from rookery.selfplay import SelfPlay, SelfPlayConfig
+
+MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
+METHODS = ("gumbel", "puct")
+
+
+def positions(rules: Game) -> Any:
+    """The first position or that of the most moves, and random ones up to the end of a game."""
+    stream = np.random.default_rng(1)
+    first = rules.position(MOST_MOVES) if rules.name == "chess" else rules.new_states(1)[0]
+    found, state = [first], rules.new_states(1)[0]
+    while rules.rules.outcome(state) == ONGOING and len(found) < 60:
+        found.append(state.copy())
+        rules.rules.play(state, stream.choice(rules.legal_actions(state)))
+    chosen = [found[0], found[-1], *found[1:-1:15]]
+    roots = rules.blank_states(len(chosen))
+    for index, position in enumerate(chosen):
+        roots[index] = position
+    return roots
+
+
+def search_all(rules: Game, roots: Any, *, simulations: int, is_short: bool = False) -> None:
+    """Search `roots` together by both methods, with and without noise."""
+    for method in METHODS:
+        for explore in (False, True):
+            search = Search(
+                rules,
+                toy.hashed(rules.num_actions),
+                config=SearchConfig(method=method),
+                num_games=len(roots),
+                max_simulations=simulations,
+                explore=explore,
+                seed=1,
+            )
+            if is_short:
+                short = search.tree.edges[:, : rules.max_legal - 1].copy()
+                search.tree = search.tree._replace(edges=short)
+            search.roots[:] = roots
+            search.run(simulations)
+
+
+def search_alone(rules: Game, root: Any) -> None:
+    """Grow one tree of one node, then one that is filled up, and let its root move on."""
+    for max_nodes in (1, 30):
+        search = SingleSearch(
+            rules,
+            toy.hashed(rules.num_actions),
+            config=SearchConfig(),
+            max_nodes=max_nodes,
+            leaves=4,
+        )
+        course = Course(rules, root)
+        search.place(course.state, course.memory)
+        search.grow(60)
+        action = search.lines(3)[0].actions[0]
+        course.play(action)
+        if rules.rules.outcome(course.state) == ONGOING:
+            search.place(course.state, course.memory, moves=[action])
+            search.grow(60)
+
+
+def play_games(rules: Game, *, moves: int, max_plies: int) -> None:
+    """Self-play of one game, with openings."""
+    config = SelfPlayConfig(
+        games=1,
+        simulations="1",
+        opening_share=1.0,
+        opening_plies=3,
+        max_plies=max_plies,
+        temperature_plies=2,
+    )
+    evaluator = toy.hashed(rules.num_actions)
+    play = SelfPlay(rules, evaluator, config=config, search=SearchConfig(), seed=1)
+    play.play(moves, progress=0.0)
+
+
+def main(name: str, *flags: str) -> None:
+    rules = game(name)
+    roots = positions(rules)
+    if "overflow" in flags:
+        search_all(rules, roots[:1], simulations=1, is_short=True)
+        return
+    outcomes(rules, successors(rules, roots))
+    search_all(rules, roots, simulations=1)
+    search_all(rules, roots[:2], simulations=3)
+    for root in (roots[0], roots[-1]):
+        search_alone(rules, root)
+    is_short = rules.max_plies <= 42
+    play_games(rules, moves=rules.max_plies + 1 if is_short else 6, max_plies=0 if is_short else 5)
+    play_games(rules, moves=2, max_plies=1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
