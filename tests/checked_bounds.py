@@ -14,11 +14,11 @@ import rookery.base
 
 rookery.base.parallel = rookery.base.compiled  # before any kernel is defined
 
-import toy
-from rookery.arena.lockstep import outcomes, successors
-from rookery.games import ONGOING, Course, Game, game
-from rookery.search import Search, SearchConfig, SingleSearch
-from rookery.selfplay import SelfPlay, SelfPlayConfig
+import toy  # noqa: E402
+from rookery.arena.lockstep import outcomes, successors  # noqa: E402
+from rookery.games import ONGOING, Course, Game, game  # noqa: E402
+from rookery.search import Search, SearchConfig, SingleSearch  # noqa: E402
+from rookery.selfplay import SelfPlay, SelfPlayConfig  # noqa: E402
 
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
 METHODS = ("gumbel", "puct")
