@@ -16,7 +16,7 @@ from rookery.nets import NetConfig, build_net
 from rookery.run import Config, RunConfig, trainer
 from rookery.run.posts import Posts
 from rookery.run.team import Team
-from rookery.runtime import Event, Link
+from rookery.runtime import Cluster, Event, Link
 
 RULES = game("connect4")
 CONFIG = replace(TOGETHER, patience=4.0)
@@ -74,7 +74,11 @@ class Outdated(Team):
 
 
 def new_team(
-    size: int, config: LearningConfig = CONFIG, kind: type[Team] = Team
+    size: int,
+    config: LearningConfig = CONFIG,
+    kind: type[Team] = Team,
+    *,
+    cluster: Cluster | None = None,
 ) -> tuple[Team, list[Event]]:
     """A team with the net of `rank_processes.new_learner`, and what it tells."""
     settings = Config(
@@ -86,7 +90,7 @@ def new_team(
     )
     net = build_net(settings.net, RULES.planes_shape, RULES.num_actions, seed=3)
     events: list[Event] = []
-    posts = Posts((torch.device("cpu"),), size, threads=1)
+    posts = Posts((torch.device("cpu"),), size, cluster, threads=1)
     return kind(RULES, net, config=settings, posts=posts, tell=events.append), events
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import distributed, nn
+from torch.distributed import FileStore
 
+from rank_processes import forbid_pickles
 from rookery.base import read_arrays, write_arrays
 from rookery.games import Game, game
 from rookery.learning import Group, GroupBroken, Learner, LearningConfig, Place
@@ -100,10 +102,12 @@ def gradients(net: nn.Module) -> dict[str, np.ndarray]:
     return {name: weight.grad.numpy().copy() for name, weight in net.named_parameters()}
 
 
-def learn_all(rank: int, size: int, port: int, folder: Path) -> None:
+def learn_all(rank: int, size: int, folder: Path) -> None:
     """Go through the cases of `size` ranks, then see a neighbour vanish."""
     torch.set_num_threads(1)
-    group = Group(Place("127.0.0.1", port, 1, rank, size, patience=PATIENCE))
+    forbid_pickles()
+    store = FileStore(str(folder / "store"))
+    group = Group(Place(store, 1, rank, size, patience=PATIENCE))
     for case in CASES:
         if case.ranks == size:
             learn(case, folder, group)

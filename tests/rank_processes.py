@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.distributed import TCPStore
+from torch.distributed import FileStore, distributed_c10d
 
 from rookery.base import generator, read_arrays, write_arrays
 from rookery.games import Game, GameRecord, game
@@ -35,7 +35,6 @@ class Job:
     """What a rank does."""
 
     config: LearningConfig
-    port: int
     rank: int
     size: int
     updates: int
@@ -101,12 +100,10 @@ def learn_together(
     config: LearningConfig, size: int, updates: int, folder: Path, **more: Any
 ) -> list[dict[str, Any]]:
     """The states that `size` ranks come to, and what each says of its stretch."""
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     delays = more.pop("delays", [0.0] * size)
     answers: Queue[tuple[int, dict[str, Any]]] = SPAWN.Queue()
     jobs = [
-        Job(config, store.port, rank, size, updates, folder, delay=delays[rank], **more)
-        for rank in range(size)
+        Job(config, rank, size, updates, folder, delay=delays[rank], **more) for rank in range(size)
     ]
     ranks = [SPAWN.Process(target=_learn, args=(job, answers), daemon=True) for job in jobs]
     for process in ranks:
@@ -120,6 +117,15 @@ def learn_together(
     return [{**told[rank], **_state(folder / str(rank))} for rank in range(size)]
 
 
+def forbid_pickles() -> None:
+    """Have torch refuse to unpickle what another rank of this process's group sends."""
+
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("a rank has sent a pickle")
+
+    distributed_c10d._tensor_to_object = refuse
+
+
 def _state(path: Path) -> dict[str, Any]:
     return {"state": read_arrays(path)[0]} if path.exists() else {}
 
@@ -130,11 +136,13 @@ def _learn(job: Job, answers: "Queue[tuple[int, dict[str, Any]]]") -> None:
     assert isinstance(learner, RankLearner)
     _slow_down(learner, job.delay)
     window = random_window(learner.game, job.rows)
-    place = Place("127.0.0.1", job.port, 1, job.rank, job.size, patience=20.0)
+    forbid_pickles()
     try:
+        job.folder.mkdir(exist_ok=True)
+        store = FileStore(str(job.folder / "store"))
+        place = Place(store, 1, job.rank, job.size, patience=20.0)
         learner.join(place, source=0)
         stretch = learner.learn_until(window, job.updates, progress=0.2)
-        job.folder.mkdir(exist_ok=True)
         write_arrays(job.folder / str(job.rank), learner.state())
     except Exception as error:
         answers.put((job.rank, {"broken": repr(error)}))

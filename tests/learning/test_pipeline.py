@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch.distributed import TCPStore
 
 from pipeline_ranks import (
     CASES,
@@ -60,9 +59,8 @@ def results(tmp_path_factory):
 def run_ranks(size: int, folder: Path) -> list[int | None]:
     """How the ranks ended: by then or never."""
     context = multiprocessing.get_context("spawn")
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     ranks = [
-        context.Process(target=learn_all, args=(rank, size, store.port, folder), daemon=True)
+        context.Process(target=learn_all, args=(rank, size, folder), daemon=True)
         for rank in range(size)
     ]
     for rank in ranks:

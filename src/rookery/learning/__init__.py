@@ -2,7 +2,7 @@
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.device import DeviceLearner
-from rookery.learning.group import Group, GroupBroken, Place
+from rookery.learning.group import LOOPBACK, Group, GroupBroken, Place
 from rookery.learning.learner import Debt, Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.part import PartRank
@@ -19,6 +19,7 @@ from rookery.learning.schedule import learning_rate
 from rookery.learning.threads import gain_of_threads
 
 __all__ = [
+    "LOOPBACK",
     "Debt",
     "DeviceLearner",
     "Group",

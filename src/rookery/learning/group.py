@@ -3,8 +3,14 @@
 Every word to the others goes through here, so that time spent waiting and bytes sent are counted,
 and whatever goes wrong on the way ends in the same error: the group is broken. A group is never
 mended; its members form a new one.
+
+The backends open ports: on the interface of the address that a member was given, and on no other.
+Members exchange tensors and JSON, never pickles, which would run whatever code a stranger sends.
 """
 
+import json
+import os
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,14 +19,16 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from torch import Tensor, distributed
-from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
+from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]
 
 from rookery.base import RookeryError
 
 FEW = 4096
 """Numbers below which gloo gathers and we add: its own sum takes three times as long to begin."""
+LOOPBACK = "127.0.0.1"
 ROOT = 0
 """The rank that gathers, serves and reports."""
 
@@ -33,12 +41,14 @@ class GroupBroken(RookeryError):
 class Place:
     """Where to meet, and as whom."""
 
-    host: str
-    port: int
+    store: Store
+    """Where members learn each other's addresses; all members have the same, and nobody else."""
     generation: int
-    """Groups that meet at the same place have different ones."""
+    """Groups that meet in the same store have different ones."""
     rank: int
     size: int
+    address: str = LOOPBACK
+    """The address of this machine at which the other members reach it."""
     backend: str = "gloo"
     patience: float = 10.0
     """Seconds that a member may keep the others waiting."""
@@ -60,15 +70,17 @@ class Group:
     def __init__(self, place: Place) -> None:
         self.rank, self.size = place.rank, place.size
         self._is_gloo = place.backend == "gloo"
+        self._store = place.store  # kept: one in Python is gone when nobody refers to it
         self.traffic = Traffic()
         if self.size == 1:
             return
         limit = timedelta(seconds=place.patience)
         with self.speaking():
-            store = TCPStore(place.host, place.port, is_master=False, timeout=limit)
+            listen_only_at(place.address)
+            place.store.set_timeout(limit)
             distributed.init_process_group(
                 place.backend,
-                store=PrefixStore(f"group {place.generation}", store),
+                store=PrefixStore(f"group {place.generation}", place.store),
                 rank=self.rank,
                 world_size=self.size,
                 timeout=limit,
@@ -147,16 +159,16 @@ class Group:
         return found.to(tensor.device)
 
     def tell(self, rank: int, words: Any) -> None:
-        """Say something plain to another rank, which has to hear it."""
-        with self.speaking():
-            distributed.send_object_list([words], rank, device=self._wire())
+        """Send something that JSON can express to another rank, which has to hear it."""
+        payload = np.frombuffer(json.dumps(words).encode(), np.uint8).copy()
+        self.send(torch.tensor([payload.size]), rank)
+        self.send(torch.from_numpy(payload), rank)
 
     def hear(self, rank: int) -> Any:
         """What another rank tells."""
-        heard: list[Any] = [None]
-        with self.speaking():
-            distributed.recv_object_list(heard, rank, device=self._wire())
-        return heard[0]
+        length = int(self.receive(torch.zeros(1, dtype=torch.int64), rank))
+        payload = self.receive(torch.empty(length, dtype=torch.uint8), rank)
+        return json.loads(payload.numpy().tobytes())
 
     def spread_bytes(self, payload: bytes, source: int) -> bytes:
         """The bytes that rank `source` has."""
@@ -174,6 +186,28 @@ class Group:
     def count(self, tensor: Tensor) -> None:
         """Enter a tensor that was handed over."""
         self.traffic.sent += tensor.nbytes
+
+
+def listen_only_at(address: str) -> None:
+    """Have gloo and NCCL listen on the interface that has `address`, one of this machine.
+
+    On a network, what the user has set for them is kept: it may be the faster one.
+    """
+    names = [
+        name
+        for name, addresses in psutil.net_if_addrs().items()
+        if any(found.address == address for found in addresses)
+    ]
+    if not names:
+        raise RookeryError(f"no network interface of {socket.gethostname()} has {address}")
+    for variable, value in (
+        ("GLOO_SOCKET_IFNAME", names[0]),
+        ("NCCL_SOCKET_IFNAME", f"={names[0]}"),  # all that begin with the name, without "="
+    ):
+        if address == LOOPBACK:
+            os.environ[variable] = value
+        else:
+            os.environ.setdefault(variable, value)
 
 
 def _reason(error: RuntimeError) -> str:

@@ -1,7 +1,6 @@
 """Where trainers work, and how they are started there."""
 
 import os
-import sys
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +8,6 @@ import torch
 from rookery.run.roles import thread_limits
 from rookery.runtime import Cluster, LocalWorker, Role, Worker
 
-HERE = "127.0.0.1"
 QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}
 """Torch would warn of every connection that breaks; the team says who was lost."""
 
@@ -41,17 +39,12 @@ class Posts:
         cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
         return self.threads or max(1, cores)
 
-    def host(self) -> str:
-        """The address at which they meet."""
-        return self.cluster.host() if self.cluster is not None else HERE
-
     def start(self, name: str, number: int, role: Role, config: str) -> Worker:
         """A trainer at its post, with the run's `config`."""
         job = {"config": config, "device": self.device(number)}
         environment = {**thread_limits(self.threads_each()), **QUIET}
         if self.cluster is None:
-            interface = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
-            return LocalWorker(name, role, job, environment={**environment, **interface})
+            return LocalWorker(name, role, job, environment=environment)
         on_gpu = job["device"] != "cpu"
         return self.cluster.start(
             name,

@@ -14,7 +14,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 from torch import nn
-from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from rookery import __version__
 from rookery.games import Game
@@ -25,12 +24,12 @@ from rookery.learning import (
     LearningConfig,
     LearningDiverged,
     LearnReport,
-    Place,
 )
 from rookery.replay import Window, to_columns
 from rookery.run.config import Config, to_json
 from rookery.run.kept import Kept
 from rookery.run.posts import Posts
+from rookery.run.rendezvous import Rendezvous
 from rookery.run.summary import Answers
 from rookery.run.trainer import trainer
 from rookery.runtime import Crew, Event, Limits, Message, Worker
@@ -63,7 +62,7 @@ class Team(Debt):
         self.precision, self.updates, self._kept = still.precision, 0, Kept(still)
         self._settings = replace(config, learning=self.config)
         self._posts = posts
-        self._store = TCPStore(posts.host(), 0, is_master=True, wait_for_workers=False)
+        self._rendezvous = Rendezvous(posts.cluster)
         self._generation, self._futile, self._reason = 0, 0, ""
         self._members: list[int] = []
         self._standing: dict[int, int] = {}
@@ -136,6 +135,7 @@ class Team(Debt):
     def close(self) -> None:
         """End all trainers."""
         self.crew.close()
+        self._rendezvous.close()
 
     def _ask(self, goal: int, progress: float) -> None:
         """Set the next goal; whoever has become ready meanwhile is taken in first."""
@@ -225,16 +225,15 @@ class Team(Debt):
         self._members, self._is_broken = ready, False
         source = self._source()
         for rank, number in enumerate(ready):
-            place = Place(
-                host=self._posts.host(),
-                port=self._store.port,
-                generation=self._generation,
-                rank=rank,
-                size=len(ready),
-                backend=self._posts.backend,
-                patience=self.config.patience,
-            )
-            self._request(number, Message("group", {"place": vars(place), "source": source}))
+            place = {
+                "generation": self._generation,
+                "rank": rank,
+                "size": len(ready),
+                "backend": self._posts.backend,
+                "patience": self.config.patience,
+            }
+            header = {"meeting": vars(self._rendezvous.meeting), "place": place, "source": source}
+            self._request(number, Message("group", header))
         self._give_order()
 
     def _count_futile(self) -> None:

@@ -26,6 +26,7 @@ from rookery.learning import (
 from rookery.replay import Window, from_columns
 from rookery.run.config import from_json
 from rookery.run.origin import fresh_net
+from rookery.run.rendezvous import Meeting
 from rookery.runtime import Link, Message, find_device, use_device
 
 WAIT_SECONDS = 1.0
@@ -114,7 +115,10 @@ class Trainer:
             self.learner.restore(message.arrays)
         elif message.kind == "group":
             self.generation = header["place"]["generation"]
-            self.learner.join(Place(**header["place"]), header["source"])
+            meeting = Meeting(**header["meeting"])
+            store, address = meeting.store(self.generation), meeting.address()
+            place = Place(store=store, address=address, **header["place"])
+            self.learner.join(place, header["source"])
             return Message("joined", {"generation": self.generation})
         elif message.kind == "learn" and header["generation"] == self.generation:
             return self._learn(header)

@@ -18,11 +18,13 @@ from rookery.runtime.gpu import (
 )
 from rookery.runtime.link import Link, LinkClosed, Message, Role, text_array
 from rookery.runtime.local import LocalWorker
+from rookery.runtime.store import ClusterStore, cluster_address
 from rookery.runtime.usage import Usage, UsageReport
 
 __all__ = [
     "Capacity",
     "Cluster",
+    "ClusterStore",
     "ClusterWorker",
     "Crew",
     "CrewLost",
@@ -40,6 +42,7 @@ __all__ = [
     "Worker",
     "WorkerFigures",
     "as_tensor",
+    "cluster_address",
     "copy_in",
     "cuda",
     "find_device",

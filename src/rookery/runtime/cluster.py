@@ -7,6 +7,7 @@ for whom it has no room yet just waits.
 """
 
 import os
+import secrets
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from typing import Any
 from rookery.runtime.driver import connect, import_ray, in_short
 from rookery.runtime.link import Link, Message, Role, drain
 from rookery.runtime.mailbox import Fetched, Mailbox
+from rookery.runtime.store import KeyValues
 
 FETCH_SECONDS = 1.0
 """A worker that has nothing to say answers after so long."""
@@ -53,11 +55,23 @@ class Cluster:
         self._hosts = self._ray.remote(Host)
         self._workers: list[ClusterWorker] = []
         self._stored: tuple[Message, Any] | None = None
+        self._stores: dict[str, Any] = {}
 
-    def host(self) -> str:
-        """The address at which the others reach this machine."""
-        address: str = self._ray.util.get_node_ip_address()
-        return address
+    def start_store(self) -> str:
+        """Start a store for `ClusterStore`, on this machine; return its name."""
+        name = f"store {secrets.token_hex(16)}"
+        here = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+            self._ray.get_runtime_context().get_node_id(), soft=False
+        )
+        actor = self._ray.remote(KeyValues).options(
+            name=name, num_cpus=0, scheduling_strategy=here, max_restarts=0
+        )
+        self._stores[name] = actor.remote()
+        return name
+
+    def end_store(self, name: str) -> None:
+        """End a store that was started."""
+        self._ray.kill(self._stores.pop(name))
 
     def capacity(self) -> Capacity:
         """What there is now; machines come and go."""

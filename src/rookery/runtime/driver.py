@@ -2,14 +2,17 @@
 
 import logging
 import os
+import secrets
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 from rookery.base import RookeryError
+from rookery.runtime.local import changed_environment
 
 CONNECT_SECONDS = 10.0
 DEAD = "The actor is dead because "
@@ -33,7 +36,7 @@ def connect(address: str) -> None:
         _check(address)
     options = {"include_dashboard": False} if address == "local" else {}
     try:
-        with _sigterm_kept():
+        with _sigterm_kept(), _on_loopback(ray) if address == "local" else nullcontext():
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise RookeryError(f"cannot use the Ray at {address}: {in_short(str(error))}") from error
@@ -68,6 +71,30 @@ def _python(*arguments: str) -> "subprocess.CompletedProcess[str] | None":
         return subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_SECONDS)
     except subprocess.TimeoutExpired:
         return None
+
+
+@contextmanager
+def _on_loopback(ray: Any) -> Iterator[None]:
+    """Have a Ray that is started inside listen on loopback only, and to this process's token.
+
+    Ray has no option for that: it takes the first address of the machine, even where it is given
+    127.0.0.1. But on systems on which it has no clusters it takes loopback, and a variable
+    declares any system one of those. Ray reads it when it is imported; its programs inherit it.
+    """
+    constants, changes = ray._private.ray_constants, _local_variables()
+    with_clusters, constants.ENABLE_RAY_CLUSTER = constants.ENABLE_RAY_CLUSTER, False
+    try:
+        with changed_environment(changes):
+            yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = with_clusters
+
+
+@cache
+def _local_variables() -> dict[str, str]:
+    """Variables for the programs of a Ray for us alone; the token is one that Ray reads once."""
+    token = secrets.token_hex(32)
+    return {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": token}
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class LocalWorker:
         self._process = _SPAWN.Process(
             target=_work, args=(theirs, os.getpid(), role, dict(job)), name=name, daemon=True
         )
-        with _environment(environment):
+        with changed_environment(environment):
             self._process.start()
         theirs.close()
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
@@ -102,7 +102,7 @@ class LocalWorker:
 
 
 @contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+def changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
     """Variables that a process started inside inherits."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)

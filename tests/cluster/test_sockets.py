@@ -1,0 +1,66 @@
+"""A Ray for one run listens where no other machine can connect, and so do the workers on it."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+
+import psutil
+import pytest
+import torch
+
+from faulty_trainers import CONFIG, new_team, window
+from rookery.runtime import Cluster, ClusterStore
+from sockets import exposed, listening
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_OVERRIDE_RESOURCES", '{"CPU": 2}')
+        with closing(Cluster("local")) as cluster:
+            yield cluster
+
+
+def names(sockets: set[tuple[str, str, int]]) -> set[str]:
+    return {name for name, _, _ in sockets}
+
+
+def test_a_local_ray_and_its_trainers_listen_on_loopback_only(cluster: Cluster) -> None:
+    team, _ = new_team(2, replace(CONFIG, patience=20.0), cluster=cluster)
+    with closing(team):
+        rows = window()
+        while len(team.learn(rows, 1, progress=0.2).ranks) < 2:
+            pass
+        found = listening()
+    assert names(found) >= {"gcs_server", "raylet", "ray::Host", "ray::KeyValues"}
+    assert not exposed(found)
+
+
+def test_a_local_ray_asks_for_a_token(cluster: Cluster) -> None:
+    daemons = [p for p in psutil.Process().children(recursive=True) if p.name() == "raylet"]
+    variables = daemons[0].environ()
+    assert variables["RAY_AUTH_MODE"] == "token" and len(variables["RAY_AUTH_TOKEN"]) == 64
+
+
+def test_a_store_of_the_cluster_is_a_store_of_torch(cluster: Cluster) -> None:
+    name = cluster.start_store()
+    store = ClusterStore(name)
+    store.set_timeout(timedelta(seconds=5))
+    inner = torch.distributed.PrefixStore("group", store)  # as torch calls it
+    inner.set("key", b"\x00\xff")
+    assert inner.get("key") == store.get("group/key") == b"\x00\xff"
+    assert (inner.add("sum", 2), inner.add("sum", 3)) == (2, 5)
+    assert inner.compare_set("new", "", "one") == b"one"
+    assert inner.compare_set("new", "two", "three") == b"one"
+    assert inner.check(["key", "new"]) and not inner.check(["key", "absent"])
+    assert inner.delete_key("key") and not inner.check(["key"])
+    assert inner.num_keys() == 2
+    assert inner.clone().check(["new"])
+    with pytest.raises(RuntimeError, match="no member has set group/absent in time"):
+        inner.wait(["absent"], timedelta(seconds=0.1))
+    cluster.end_store(name)
+    with pytest.raises(RuntimeError, match="the trainers' store is gone"):
+        store.set("key", "value")
