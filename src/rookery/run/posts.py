@@ -45,9 +45,9 @@ class Posts:
         """The address at which they meet."""
         return self.cluster.host() if self.cluster is not None else HERE
 
-    def start(self, name: str, number: int, role: Role, config: str) -> Worker:
-        """A trainer at its post, with the run's `config`."""
-        job = {"config": config, "device": self.device(number)}
+    def start(self, name: str, number: int, role: Role, *, config: str, digest: str) -> Worker:
+        """A trainer at its post, with the run's `config` and the SHA-256 of its rules file."""
+        job = {"config": config, "digest": digest, "device": self.device(number)}
         environment = {**thread_limits(self.threads_each()), **QUIET}
         if self.cluster is None:
             interface = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}

@@ -62,7 +62,7 @@ class Team(Debt):
         self.config: LearningConfig = replace(learning, precision=still.precision)
         self.precision, self.updates, self._kept = still.precision, 0, Kept(still)
         self._settings = replace(config, learning=self.config)
-        self._posts = posts
+        self._posts, self._digest = posts, game.digest
         self._store = TCPStore(posts.host(), 0, is_master=True, wait_for_workers=False)
         self._generation, self._futile, self._reason = 0, 0, ""
         self._members: list[int] = []
@@ -293,4 +293,6 @@ class Team(Debt):
         self.updates = self._kept.updates
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
-        return self._posts.start(name, number, self.role, to_json(self._settings))
+        return self._posts.start(
+            name, number, self.role, config=to_json(self._settings), digest=self._digest
+        )
