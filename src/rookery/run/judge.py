@@ -179,8 +179,8 @@ def _to_plain(case: Case) -> dict[str, Any]:
 
 
 def _from_plain(plain: Mapping[str, Any], weights: Mapping[str, bytes]) -> Case:
-    contestants = [Contestant.from_plain(each, weights) for each in plain["contestants"]]
+    first, *rest = (Contestant.from_plain(each, weights) for each in plain["contestants"])
     name, digest = plain["game"], plain["digest"]
     if "plan" in plain:
-        return MatchCase(name, MatchPlan(**plain["plan"]), *contestants, digest=digest)
-    return StrengthCase(name, contestants[0], plain["seed"], digest=digest)
+        return MatchCase(name, MatchPlan(**plain["plan"]), first, rest[0], digest=digest)
+    return StrengthCase(name, first, plain["seed"], digest=digest)
