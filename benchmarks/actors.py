@@ -107,6 +107,7 @@ class Bench:
     def _start(self, name: str, number: int, incarnation: int) -> LocalWorker:
         job = {
             "config": to_json(config()),
+            "digest": "",
             "device": "cpu",
             "games": GAMES,
             "inference": "float32",

@@ -1,5 +1,6 @@
 """What every test needs: Hypothesis without deadlines, since a first call may compile."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -11,6 +12,14 @@ hypothesis.settings.load_profile("house")
 
 LONGEST = ("tests/interface", "tests/test_readme.py")
 """They begin first, so that no process has to wait long for another at the end."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What Rookery keeps per user lies in a folder of the tests, never in the home folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROOKERY_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def folder_of(nodeid: str) -> str:

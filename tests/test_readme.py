@@ -134,9 +134,7 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("COLUMNS", "100")
         assert run(shlex.split(f"{DEMO} {TINY}")) == 0
-        game.cache_clear()  # relative paths of rules mean this folder now
         yield folder
-    game.cache_clear()
 
 
 def test_every_command_has_an_entry_and_every_entry_a_command() -> None:

@@ -94,7 +94,8 @@ def test_a_run_whose_rules_were_broken_or_lost_says_so(
     broken, lost = tmp_path / "broken.py", tmp_path / "lost.py"
     broken.write_text("x = (\n")
     (run / "config.json").write_text(json.dumps({**config, "game": str(broken)}))
-    assert "cannot be imported as rules (SyntaxError" in mistake("watch", run)
+    assert "has not trusted" in mistake("eval", run)
+    assert "cannot be imported as rules (SyntaxError" in mistake("eval", run, "--trust-rules")
     (run / "config.json").write_text(json.dumps({**config, "game": str(lost)}))
     assert f"there is no rules file {lost}" in mistake("eval", run)
 

@@ -17,7 +17,7 @@ def new_seat(*settings: str) -> tuple[DeviceSeat, torch.nn.Module]:
     rules = game("tictactoe")
     net = build_net(config.net, rules.planes_shape, rules.num_actions)
     cpu = torch.device("cpu")
-    return DeviceSeat(config, net, device=cpu, inference="float32", seed=3), net
+    return DeviceSeat(config, net, rules=rules, device=cpu, inference="float32", seed=3), net
 
 
 def test_a_stretch_begun_ahead_brings_its_own_games_and_version() -> None:

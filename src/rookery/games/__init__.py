@@ -2,10 +2,21 @@
 
 from rookery.games.contract import Finding, check_game
 from rookery.games.course import Course
-from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State, States, from_module
+from rookery.games.game import (
+    DRAW,
+    LOSS,
+    ONGOING,
+    WIN,
+    Action,
+    Game,
+    State,
+    States,
+    from_module,
+    rules_digest,
+)
 from rookery.games.memory import Memory, bind_memory, count_times, new_memory
 from rookery.games.record import GameRecord
-from rookery.games.registry import game, game_names, is_shipped, plain_name
+from rookery.games.registry import game, game_names, is_loaded, is_shipped, plain_name, read_rules
 from rookery.games.scoresheet import ScoreSheet
 
 __all__ = [
@@ -28,7 +39,10 @@ __all__ = [
     "from_module",
     "game",
     "game_names",
+    "is_loaded",
     "is_shipped",
     "new_memory",
     "plain_name",
+    "read_rules",
+    "rules_digest",
 ]

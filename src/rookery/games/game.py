@@ -23,9 +23,10 @@ A rules module is plain Python. It defines
 and is compiled through `rookery.base.compiled`. A value is for the player to move, everywhere.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, cast
 
@@ -79,6 +80,13 @@ class Game:
     """Positions that a game must remember: a power of two, 1 where none comes back."""
     policy_cells: NDArray[np.int64] | None
     """[A] where a net draws each action on the board, if the rules say so."""
+    source: bytes = field(repr=False)
+    """The content of the rules file that was executed; empty for a shipped game."""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the rules file; empty for a shipped game."""
+        return rules_digest(self.source) if self.source else ""
 
     def new_states(self, count: int) -> States:
         """`count` first positions."""
@@ -118,8 +126,16 @@ class Game:
         return state
 
 
-def from_module(module: ModuleType, sources: bytes = b"") -> Game:
-    """Read a rules module's tables; ConfigError names what is missing."""
+def rules_digest(source: bytes) -> str:
+    """Return the SHA-256 of a rules file's content."""
+    return hashlib.sha256(source).hexdigest()
+
+
+def from_module(module: ModuleType, source: bytes = b"") -> Game:
+    """Read a rules module's tables; ConfigError names what is missing.
+
+    `source` is the content of the file that it comes from, unless the game is a shipped one.
+    """
     memories = MEMORIES if any(hasattr(module, name) for name in ("MEMORY", *MEMORIES)) else ()
     sizes = ("MEMORY",) if memories else ()
     needed = (*TABLES, *sizes, *FUNCTIONS, *memories, *TEXT)
@@ -134,7 +150,7 @@ def from_module(module: ModuleType, sources: bytes = b"") -> Game:
     return Game(
         name=module.NAME,
         version=module.VERSION,
-        rules=namespace(module.NAME, functions, sources),
+        rules=namespace(module.NAME, functions, source),
         module=module,
         state_dtype=np.dtype(module.STATE),
         num_actions=module.NUM_ACTIONS,
@@ -145,6 +161,7 @@ def from_module(module: ModuleType, sources: bytes = b"") -> Game:
         action_symmetries=actions,
         memory=getattr(module, "MEMORY", 1),
         policy_cells=None if policy_cells is None else np.asarray(policy_cells),
+        source=source,
     )
 
 

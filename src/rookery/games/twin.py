@@ -11,7 +11,7 @@ import numpy as np
 
 from rookery.base import interpreted
 from rookery.games.game import FUNCTIONS, ONGOING, Action, Game, State
-from rookery.games.registry import PACKAGE, import_rules, load_file, plain_name
+from rookery.games.registry import PACKAGE, import_rules, load_rules, plain_name
 from rookery.games.remembering import compare_memory
 from rookery.games.trial import Trial, legal_moves, planes_of, require, where
 
@@ -77,7 +77,8 @@ def load_interpreted(game: Game) -> ModuleType:
         if game.module.__name__.startswith(PACKAGE):
             with _set_aside(f"{PACKAGE}.{plain_name(game.name)}"):
                 return import_rules(game.name)
-        return load_file(Path(str(game.module.__file__)), f"{game.module.__name__}_interpreted")
+        path, name = Path(str(game.module.__file__)), f"{game.module.__name__}_interpreted"
+        return load_rules(game.source, path, name)
 
 
 @contextmanager

@@ -83,17 +83,21 @@ def read_net(
     simulations: int = SIMULATIONS,
     iteration: int | None = None,
     others: Iterable[str] = PLAIN,
+    trust_rules: bool = False,
 ) -> NetText | None:
     """The net that `text` names, or None if it names a plain player.
 
     `others` are what else may stand in its place: the nearest of them is named in the error.
+    `trust_rules` is the user's word that the rules file of a run may be executed.
     """
     if text == "solver" or is_plain(text):
         return None
     if Path(text).is_dir():
-        return _net_of_run(Path(text), iteration, simulations)
+        return _net_of_run(Path(text), iteration, simulations, trust_rules)
     if len(members := split_members(text)) > 1:
-        return _ensemble(members, simulations=simulations, iteration=iteration)
+        return _ensemble(
+            members, simulations=simulations, iteration=iteration, trust_rules=trust_rules
+        )
     parts = _RUN.fullmatch(text)
     if parts is None:
         raise UnknownName("run folder or name", text, others)
@@ -108,7 +112,7 @@ def read_net(
     number = int(parts["iteration"]) if parts["iteration"] else iteration
     if iteration not in (None, number):
         raise ConfigError(f"{text} names an iteration, and --iteration {iteration} another")
-    return _net_of_run(Path(parts["path"]), number, wanted)
+    return _net_of_run(Path(parts["path"]), number, wanted, trust_rules)
 
 
 def split_members(text: str) -> list[str]:
@@ -132,11 +136,19 @@ def _names_player(text: str) -> bool:
     return Path(text).is_dir() or Path(parts["path"]).is_dir()
 
 
-def _ensemble(members: list[str], *, simulations: int, iteration: int | None) -> NetText:
+def _ensemble(
+    members: list[str], *, simulations: int, iteration: int | None, trust_rules: bool
+) -> NetText:
     """Nets that answer as one; how many simulations they have stands behind the last."""
     nets = []
     for text in members:
-        net = read_net(text, simulations=simulations, iteration=iteration, others=())
+        net = read_net(
+            text,
+            simulations=simulations,
+            iteration=iteration,
+            others=(),
+            trust_rules=trust_rules,
+        )
         if net is None:
             raise ConfigError(f"{text} has no net that could be averaged; add up runs, as in A+B")
         nets.append(net)
@@ -152,13 +164,13 @@ def _ensemble(members: list[str], *, simulations: int, iteration: int | None) ->
     )
 
 
-def read_first_weights(text: str) -> FirstWeights:
+def read_first_weights(text: str, *, trust_rules: bool = False) -> FirstWeights:
     """The weights that `text` names: of a run, of a game's net, or in a file."""
     if text.endswith(".safetensors") and not Path(text).is_dir():
         if not Path(text).exists():
             raise ConfigError(f"{text} does not exist; give a run folder or a .safetensors file")
         return FirstWeights(text, load(Path(text)))
-    net = read_net(text, others=())
+    net = read_net(text, others=(), trust_rules=trust_rules)
     if net is None or net.partners:
         raise ConfigError(
             f"a run begins with the weights of one net, got {text}; give a run folder"
@@ -166,8 +178,8 @@ def read_first_weights(text: str) -> FirstWeights:
     return FirstWeights(text, net.load())
 
 
-def _net_of_run(path: Path, iteration: int | None, simulations: int) -> NetText:
-    folder = RunFolder(path)
+def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules: bool) -> NetText:
+    folder = RunFolder(path, trust_rules=trust_rules)
     return NetText(
         name=path.name,
         game=folder.game,
@@ -190,18 +202,32 @@ def _net_of_game(rules: Game, simulations: int) -> NetText:
 
 
 def make_player(
-    text: str, game: Game, *, seed: int, inference: str = "float32", devices: str = "cpu"
+    text: str,
+    game: Game,
+    *,
+    seed: int,
+    inference: str = "float32",
+    devices: str = "cpu",
+    trust_rules: bool = False,
 ) -> Player:
     """The player that `text` names, for `game`."""
-    contestant = read_contestant(text, game, inference=inference, devices=devices)
+    contestant = read_contestant(
+        text, game, inference=inference, devices=devices, trust_rules=trust_rules
+    )
     return contestant.player(game, seed=seed)
 
 
 def read_contestant(
-    text: str, game: Game, *, inference: str, devices: str, simulations: int = SIMULATIONS
+    text: str,
+    game: Game,
+    *,
+    inference: str,
+    devices: str,
+    simulations: int = SIMULATIONS,
+    trust_rules: bool = False,
 ) -> Contestant:
     """The player that `text` names, still to be made; `simulations` are for a text without."""
-    net = read_net(text, simulations=simulations)
+    net = read_net(text, simulations=simulations, trust_rules=trust_rules)
     if net is None:
         return Contestant("solver") if text == "solver" else Contestant("plain", name=text)
     if net.game.name != game.name:

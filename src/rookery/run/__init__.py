@@ -3,6 +3,7 @@
 from rookery.run.config import Config, RunConfig, apply, from_json, setting_names, to_json
 from rookery.run.contestants import Contestant
 from rookery.run.folder import RunFolder
+from rookery.run.identity import Identity, read_config, read_identity
 from rookery.run.judging import measure_over, play_match_over
 from rookery.run.loop import check_place, train
 from rookery.run.moment import Moment, Stopped, Watcher
@@ -18,6 +19,7 @@ __all__ = [
     "Config",
     "Contestant",
     "FirstWeights",
+    "Identity",
     "Moment",
     "Origin",
     "Outcome",
@@ -36,6 +38,8 @@ __all__ = [
     "measure_over",
     "net_game",
     "play_match_over",
+    "read_config",
+    "read_identity",
     "read_space",
     "recipe_for",
     "setting_names",

@@ -199,7 +199,8 @@ class CrewedRing(Ring):
             weights=self.folder.pack_weights(net, step=self.learner.updates),
             inference=self.evaluator.method,
         )
-        case = StrengthCase(source_of(self.game), contestant, run.seed)
+        source, digest = source_of(self.game), self.game.digest
+        case = StrengthCase(source, contestant, run.seed, digest=digest)
         self._asked = Asked(self.iteration, case, self._fleet.judge([case]))
 
     def _conclude(self) -> None:
@@ -284,6 +285,7 @@ class CrewedRing(Ring):
             era=self.window.rows_made,
             tell=self._tell,
             cluster=self._cluster,
+            digest=self.game.digest,
         )
         self.crews.append(self._fleet.crew)
         self._publish()

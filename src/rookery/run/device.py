@@ -142,7 +142,7 @@ class DeviceRing(Ring):
     def _new_selfplay(self) -> DeviceSelfPlay:
         """Self-play with as many games as are asked for, or as fit."""
         config = self.config
-        selfplay = fit_games(config, self.evaluator, seed=config.run.seed)
+        selfplay = fit_games(config, self.evaluator, rules=self.game, seed=config.run.seed)
         asked, games = config.selfplay.games, selfplay.config.games
         if games < asked:
             self._say(f"{asked} games do not fit into the GPU's memory; going on with {games}")

@@ -79,10 +79,11 @@ class Fleet:
         era: int,
         tell: Callable[[Event], None],
         cluster: Cluster | None,
+        digest: str = "",
     ) -> None:
         """`inference` is how the net is evaluated on this kind of device; another `era` has
-        other seeds."""
-        self.config, self._cluster = config, cluster
+        other seeds; `digest` is the SHA-256 of the rules file, empty for a shipped game."""
+        self.config, self._cluster, self._digest = config, cluster, digest
         self._inference, self._era = inference, era
         self._here = find_devices(config.run.devices)[0].type
         self._muster = muster(config.run, cluster)
@@ -216,6 +217,7 @@ class Fleet:
         is_alike = device.split(":")[0] == self._here
         job = {
             "config": to_json(self.config),
+            "digest": self._digest,
             "device": device,
             "games": self.games_each,
             "inference": self._inference if is_alike else "auto",

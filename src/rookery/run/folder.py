@@ -1,6 +1,7 @@
 """The run folder, the truth about a run. Every file in it appears whole or not at all.
 
-run.json              format of the folder, the game and the version of its rules
+run.json              format of the folder, the game, the version of its rules, and the SHA-256
+                      of the rules file where the game is the user's own
 config.json           the resolved settings, written before the first game
 stats.jsonl           one line an event or iteration, append-only
 checkpoint            all that is needed to go on
@@ -11,19 +12,18 @@ replay/000012.shard   compact positions, while the window needs them
 
 import fcntl
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import IO, Any
 
-from rookery.base import FileDamaged, RunFolderError, write_atomic
+from rookery.base import RunFolderError, write_atomic
 from rookery.games import Game, game
 from rookery.nets import Header, NetGame, Weights, load, pack, save
-from rookery.run.config import Config, from_json, to_json
+from rookery.run.config import Config, to_json
+from rookery.run.identity import FORMAT, read_config, read_identity
 from rookery.run.origin import FirstWeights, Origin, net_game
-
-FORMAT = 1
+from rookery.run.trust import remember, rules_of_run
 
 
 class RunFolder:
@@ -32,17 +32,22 @@ class RunFolder:
     origin: Origin | None
     """Where its first weights come from; None if it began from nothing."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the run at `path`, or RunFolderError."""
+    def __init__(self, path: Path, *, trust_rules: bool = False) -> None:
+        """Open the run at `path`, or RunFolderError.
+
+        A rules file that it names is executed only if this user trusts it and the run was trained
+        with it; with `trust_rules` it is executed, and trusted from then on.
+        """
         self.path = path
-        if not path.is_dir():
-            raise RunFolderError(f"{path} is not a run folder; start one with rookery train")
-        identity = self._identity()
-        self.config = from_json(self._read("config.json"))
-        self.game: Game = game(self.config.game)
-        if identity["version"] != self.game.version or identity["game"] != self.game.name:
+        identity = read_identity(path)
+        self.origin, self.config = identity.origin, read_config(path)
+        self._trained_with = identity.rules
+        self.game: Game = rules_of_run(
+            path, self.config.game, trained_with=identity.rules, trust_rules=trust_rules
+        )
+        if identity.version != self.game.version or identity.game != self.game.name:
             raise RunFolderError(
-                f"{path} is a run of {identity['game']} version {identity['version']}, "
+                f"{path} is a run of {identity.game} version {identity.version}, "
                 f"but the rules here are {self.game.name} version {self.game.version}; "
                 "start a new run"
             )
@@ -59,11 +64,10 @@ class RunFolder:
             first.check(rules, config.net)
         _furnish(path)
         write_atomic(path / "config.json", to_json(config).encode())
-        identity = {"format": FORMAT, "game": rules.name, "version": rules.version}
         if first is not None:
             save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
-            identity["origin"] = asdict(first.origin)
-        write_atomic(path / "run.json", json.dumps(identity).encode())
+        _write_identity(path, rules, first.origin if first is not None else None)
+        remember(rules)
         return cls(path)
 
     def change(self, config: Config) -> None:
@@ -82,6 +86,12 @@ class RunFolder:
                 "are under way; start a new one"
             )
         self.adapt(config)
+
+    def keep_rules(self) -> None:
+        """Write down the rules file as the one that the run is trained with from now on."""
+        if self._trained_with != self.game.digest:
+            _write_identity(self.path, self.game, self.origin)
+            self._trained_with = self.game.digest
 
     def adapt(self, config: Config) -> None:
         """Replace the settings by those the run really goes on with."""
@@ -139,31 +149,6 @@ class RunFolder:
             return None
         return self.load_weights(0)
 
-    def _identity(self) -> dict[str, Any]:
-        try:
-            identity: dict[str, Any] = json.loads(self._read("run.json"))
-            newer = identity["format"] > FORMAT
-            assert {"game", "version"} <= identity.keys()
-            self.origin = Origin(**identity["origin"]) if "origin" in identity else None
-        except (ValueError, KeyError, TypeError, AssertionError) as error:
-            raise FileDamaged(f"{self.path / 'run.json'} is damaged; restore it") from error
-        if newer:
-            raise RunFolderError(
-                f"{self.path} was written by a newer Rookery (format {identity['format']}, "
-                f"this one knows {FORMAT}); upgrade Rookery"
-            )
-        return identity
-
-    def _read(self, name: str) -> str:
-        if not os.path.exists(self.path / name):
-            raise RunFolderError(
-                f"{self.path} is not a whole run folder ({name} is missing); choose another one"
-            )
-        try:
-            return (self.path / name).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise FileDamaged(f"{self.path / name} is damaged; restore it from a copy") from error
-
 
 def hold(folder: Path) -> IO[bytes]:
     """Lock any folder that is trained in until the returned file is closed."""
@@ -179,6 +164,15 @@ def hold(folder: Path) -> IO[bytes]:
 def _furnish(run: Path) -> None:
     for folder in (run, run / "weights", run / "replay"):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def _write_identity(run: Path, rules: Game, origin: Origin | None) -> None:
+    identity: dict[str, Any] = {"format": FORMAT, "game": rules.name, "version": rules.version}
+    if rules.digest:
+        identity["rules"] = rules.digest
+    if origin is not None:
+        identity["origin"] = asdict(origin)
+    write_atomic(run / "run.json", json.dumps(identity).encode())
 
 
 def _weights_path(run: Path, iteration: int) -> Path:

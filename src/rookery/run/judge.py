@@ -41,6 +41,8 @@ class MatchCase:
     plan: MatchPlan
     a: Contestant
     b: Contestant
+    digest: str = ""
+    """SHA-256 of the rules file; empty for a shipped game."""
 
     @property
     def contestants(self) -> tuple[Contestant, ...]:
@@ -58,7 +60,7 @@ class MatchCase:
 
     def look(self, part: int) -> Look:
         """The games of one part."""
-        rules, seed = game(self.game), self.plan.seed
+        rules, seed = game(self.game, self.digest), self.plan.seed
         a = self.a.player(rules, seed=part_seed(seed, part, side=0))
         b = self.b.player(rules, seed=part_seed(seed, part, side=1))
         played = play_part(rules, a, b, self.plan.openings(rules, part))
@@ -66,7 +68,7 @@ class MatchCase:
 
     def conclude(self, looks: Sequence[Look]) -> MatchReport:
         """The report on all games."""
-        rules = game(self.game)
+        rules = game(self.game, self.digest)
         names = [each.player(rules, seed=0).name for each in self.contestants]
         played = [MatchGame.from_plain(plain) for look in looks for plain in look]
         return report_match(names[0], names[1], played=played)
@@ -80,6 +82,8 @@ class StrengthCase:
     """Name of the game, or the path of its rules file."""
     contestant: Contestant
     seed: int
+    digest: str = ""
+    """SHA-256 of the rules file; empty for a shipped game."""
 
     @property
     def contestants(self) -> tuple[Contestant, ...]:
@@ -89,7 +93,7 @@ class StrengthCase:
     @property
     def parts(self) -> int:
         """How many looks it takes."""
-        return ruler_for(game(self.game)).parts
+        return ruler_for(game(self.game, self.digest)).parts
 
     def on(self, device: str) -> "StrengthCase":
         """The same with the net evaluated there."""
@@ -97,13 +101,13 @@ class StrengthCase:
 
     def look(self, part: int) -> Look:
         """What the ruler sees in one part."""
-        rules = game(self.game)
+        rules = game(self.game, self.digest)
         player = self.contestant.player(rules, seed=part_seed(self.seed, part, side=0))
         return ruler_for(rules).look(player, part)
 
     def conclude(self, looks: Sequence[Look]) -> Strength:
         """What the ruler says of it all."""
-        return ruler_for(game(self.game)).conclude(looks)
+        return ruler_for(game(self.game, self.digest)).conclude(looks)
 
 
 Case = MatchCase | StrengthCase
@@ -168,13 +172,15 @@ def unpack_cases(message: Message) -> list[Case]:
 
 def _to_plain(case: Case) -> dict[str, Any]:
     contestants = [each.to_plain() for each in case.contestants]
+    plain = {"game": case.game, "digest": case.digest, "contestants": contestants}
     if isinstance(case, MatchCase):
-        return {"game": case.game, "contestants": contestants, "plan": asdict(case.plan)}
-    return {"game": case.game, "contestants": contestants, "seed": case.seed}
+        return {**plain, "plan": asdict(case.plan)}
+    return {**plain, "seed": case.seed}
 
 
 def _from_plain(plain: Mapping[str, Any], weights: Mapping[str, bytes]) -> Case:
-    contestants = [Contestant.from_plain(each, weights) for each in plain["contestants"]]
+    first, *rest = (Contestant.from_plain(each, weights) for each in plain["contestants"])
+    name, digest = plain["game"], plain["digest"]
     if "plan" in plain:
-        return MatchCase(plain["game"], MatchPlan(**plain["plan"]), *contestants)
-    return StrengthCase(plain["game"], contestants[0], plain["seed"])
+        return MatchCase(name, MatchPlan(**plain["plan"]), first, rest[0], digest=digest)
+    return StrengthCase(name, first, plain["seed"], digest=digest)

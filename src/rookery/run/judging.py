@@ -55,7 +55,7 @@ def play_match_over(
         a, b = (_settled(each, game, tell) for each in (a, b))
         if a.is_on_gpu() or b.is_on_gpu():
             plan = replace(plan, smallest_part=PART_ON_GPU)
-        case = MatchCase(source_of(game), plan, a, b)
+        case = MatchCase(source_of(game), plan, a, b, digest=game.digest)
         (looks,) = look_at([case], workers=workers, tell=tell, cluster=cluster)
         return case.conclude(looks)
 
@@ -72,7 +72,8 @@ def measure_over(
     """How strong each contestant is, by the ruler of `game`; see `play_match_over`."""
     with one_thread_for_nets():
         settled = [_settled(each, game, tell) for each in contestants]
-        cases = [StrengthCase(source_of(game), each, seed) for each in settled]
+        source, digest = source_of(game), game.digest
+        cases = [StrengthCase(source, each, seed, digest=digest) for each in settled]
         looks = look_at(cases, workers=workers, tell=tell, cluster=cluster)
         return [case.conclude(each) for case, each in zip(cases, looks, strict=True)]
 

@@ -39,9 +39,9 @@ class Posts:
         cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
         return self.threads or max(1, cores)
 
-    def start(self, name: str, number: int, role: Role, config: str) -> Worker:
-        """A trainer at its post, with the run's `config`."""
-        job = {"config": config, "device": self.device(number)}
+    def start(self, name: str, number: int, role: Role, *, config: str, digest: str) -> Worker:
+        """A trainer at its post, with the run's `config` and the SHA-256 of its rules file."""
+        job = {"config": config, "digest": digest, "device": self.device(number)}
         environment = {**thread_limits(self.threads_each()), **QUIET}
         if self.cluster is None:
             return LocalWorker(name, role, job, environment=environment)

@@ -8,7 +8,7 @@ from torch import nn
 
 from rookery import __version__
 from rookery.base import generator
-from rookery.games import game
+from rookery.games import Game, game
 from rookery.nets import unpack
 from rookery.replay import to_columns
 from rookery.run.config import Config, from_json
@@ -46,9 +46,9 @@ def actor(link: Link, job: Mapping[str, Any]) -> None:
     also a judge of the run's strength, when it is asked to be.
     """
     config = selfplay_config(job)
-    rules = game(config.game)
+    rules = game(config.game, job["digest"])
     net = fresh_net(config.net, rules)
-    seat = take_seat(config, net, job)
+    seat = take_seat(config, net, rules=rules, job=job)
     pending: Pending | None = None
     cases: list[Case] = []
     link.send(Message("ready", {"rookery": __version__, "games": seat.games}))
@@ -68,13 +68,13 @@ def actor(link: Link, job: Mapping[str, Any]) -> None:
             link.send(answer(cases[message.header["case"]], message))
 
 
-def take_seat(config: Config, net: nn.Module, job: Mapping[str, Any]) -> Seat:
+def take_seat(config: Config, net: nn.Module, *, rules: Game, job: Mapping[str, Any]) -> Seat:
     """An actor's seat on the device that its job names."""
     seed = actor_seed(config, job["number"], job["incarnation"])
     device, inference = find_device(job["device"]), job["inference"]
     if device.type == "cpu":
-        return HostSeat(config, net, inference=inference, seed=seed)
-    return DeviceSeat(config, net, device=device, inference=inference, seed=seed)
+        return HostSeat(config, net, rules=rules, inference=inference, seed=seed)
+    return DeviceSeat(config, net, rules=rules, device=device, inference=inference, seed=seed)
 
 
 def _begin(seat: Seat, order: Message) -> Pending:

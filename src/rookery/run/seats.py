@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import nn
 
-from rookery.games import game
+from rookery.games import Game
 from rookery.nets import CudaEvaluator, Evaluator
 from rookery.replay import Samples, to_samples
 from rookery.run.config import Config
@@ -44,8 +44,9 @@ class Seat(Protocol):
 class HostSeat:
     """Games on the CPU."""
 
-    def __init__(self, config: Config, net: nn.Module, *, inference: str, seed: int) -> None:
-        rules = game(config.game)
+    def __init__(
+        self, config: Config, net: nn.Module, *, rules: Game, inference: str, seed: int
+    ) -> None:
         self.games, self._version = config.selfplay.games, -1
         self._nothing = Samples.empty(rules)
         self._evaluator = Evaluator(
@@ -75,14 +76,20 @@ class DeviceSeat:
     """Games on a GPU, which goes on with the next stretch while the last one is fetched."""
 
     def __init__(
-        self, config: Config, net: nn.Module, *, device: torch.device, inference: str, seed: int
+        self,
+        config: Config,
+        net: nn.Module,
+        *,
+        rules: Game,
+        device: torch.device,
+        inference: str,
+        seed: int,
     ) -> None:
         use_device(device)
-        rules = game(config.game)
         self._evaluator = CudaEvaluator(
             net.to(device), rules.planes_shape, device=device, method=inference
         )
-        self._selfplay = fit_games(config, self._evaluator, seed=seed)
+        self._selfplay = fit_games(config, self._evaluator, rules=rules, seed=seed)
         self.games, self._version = self._selfplay.config.games, -1
 
     def load(self, net: nn.Module, version: int) -> None:
@@ -102,11 +109,13 @@ class DeviceSeat:
         return finish
 
 
-def fit_games(config: Config, evaluator: CudaEvaluator, *, seed: int) -> DeviceSelfPlay:
+def fit_games(
+    config: Config, evaluator: CudaEvaluator, *, rules: Game, seed: int
+) -> DeviceSelfPlay:
     """Self-play on a GPU with as many games as are asked for, or half as many until they fit."""
     try:
         return DeviceSelfPlay(
-            game(config.game),
+            rules,
             evaluator.in_play,
             config=config.selfplay,
             search=config.search,
@@ -118,6 +127,5 @@ def fit_games(config: Config, evaluator: CudaEvaluator, *, seed: int) -> DeviceS
         if fewer < FEWEST_GAMES:
             raise
     torch.cuda.empty_cache()
-    return fit_games(
-        replace(config, selfplay=replace(config.selfplay, games=fewer)), evaluator, seed=seed
-    )
+    smaller = replace(config, selfplay=replace(config.selfplay, games=fewer))
+    return fit_games(smaller, evaluator, rules=rules, seed=seed)

@@ -25,6 +25,7 @@ from rookery.base import ConfigError, FileDamaged, RunFolderError, write_atomic
 from rookery.learning import LearningDiverged
 from rookery.run.config import Config, apply, from_json, setting_names, to_json
 from rookery.run.folder import RunFolder, hold
+from rookery.run.identity import read_config
 from rookery.run.loop import train
 from rookery.run.moment import Moment, Stopped, Watcher
 from rookery.run.space import Between, Space, value_of
@@ -176,7 +177,7 @@ class Study:
     def _folder(self, trial: Any, config: Config) -> RunFolder:
         """The trial's run: that of the trial that it takes up, or a new one."""
         path = self.path / trial.user_attrs.get("run", "")
-        if (path / "run.json").exists() and RunFolder(path).config == config:
+        if (path / "run.json").exists() and read_config(path) == config:
             return RunFolder(path)
         name = f"trial-{trial.number:04}"
         trial.set_user_attr("run", name)

@@ -61,7 +61,7 @@ class Team(Debt):
         self.config: LearningConfig = replace(learning, precision=still.precision)
         self.precision, self.updates, self._kept = still.precision, 0, Kept(still)
         self._settings = replace(config, learning=self.config)
-        self._posts = posts
+        self._posts, self._digest = posts, game.digest
         self._rendezvous = Rendezvous(posts.cluster)
         self._generation, self._futile, self._reason = 0, 0, ""
         self._members: list[int] = []
@@ -292,4 +292,6 @@ class Team(Debt):
         self.updates = self._kept.updates
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
-        return self._posts.start(name, number, self.role, to_json(self._settings))
+        return self._posts.start(
+            name, number, self.role, config=to_json(self._settings), digest=self._digest
+        )

@@ -77,7 +77,8 @@ class Trainer:
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         config = from_json(job["config"])
-        self.game, self.config, self.device = game(config.game), config, job["device"]
+        self.game = game(config.game, job["digest"])
+        self.config, self.device = config, job["device"]
         self.learner = self._new_rank()
         self.window = Window(self.game, config.replay)
         self.generation = NOWHERE

@@ -8,10 +8,8 @@ for whom it has no room yet just waits.
 
 import os
 import secrets
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rookery.runtime.driver import connect, import_ray, in_short
+from rookery.runtime.failure import explain_failure
 from rookery.runtime.link import Link, Message, Role, drain
 from rookery.runtime.mailbox import Fetched, Mailbox
 from rookery.runtime.store import KeyValues
@@ -246,9 +245,7 @@ def _play(mailbox: Mailbox, role: Role, job: Mapping[str, Any]) -> None:
         role(link, job)
         mailbox.end("ended")
     except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        reason = traceback.format_exception_only(error)[-1].strip()
-        link.send(Message("failed", {"reason": reason}))
+        link.send(Message("failed", {"reason": explain_failure(error)}))
         mailbox.end("failed")
 
 

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -18,6 +17,7 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
+from rookery.runtime.failure import explain_failure
 from rookery.runtime.link import Link, LinkClosed, Message, Role, drain
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -126,9 +126,7 @@ def _work(connection: Connection, coordinator: int, role: Role, job: Mapping[str
     except LinkClosed:
         os._exit(0)
     except Exception as error:
-        reason = traceback.format_exception_only(error)[-1].strip()
-        traceback.print_exc(file=sys.stderr)
-        link.send(Message("failed", {"reason": reason}))
+        link.send(Message("failed", {"reason": explain_failure(error)}))
         sys.exit(1)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rookery.interface.cli.failures import USAGE, one_line
-from rookery.interface.cli.settings import NET, Devices
+from rookery.interface.cli.settings import NET, Devices, TrustRules
 
 if TYPE_CHECKING:
     from rookery.interface.analyst import Analyst
@@ -23,6 +23,7 @@ def analyse(
         int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
     ] = None,
     devices: Devices = "cpu",
+    trust_rules: TrustRules = False,
 ) -> None:
     """Answer positions, given or read one a line, with a line of JSON each.
 
@@ -32,7 +33,7 @@ def analyse(
     from rookery.interface.analyst import Analyst
     from rookery.interface.cli.settings import find_net
 
-    net = find_net(run, simulations=simulations, iteration=iteration)
+    net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
     analyst = Analyst(net, devices=devices)
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")

@@ -11,6 +11,7 @@ from rookery.interface.cli.settings import (
     NET,
     ClusterAddress,
     Devices,
+    TrustRules,
     Workers,
     count_workers,
     find_net,
@@ -38,10 +39,11 @@ def evaluate(
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Measure a net: its share of mistakes, alone and with search."""
     counts = read_counts(simulations)
-    net = find_net(run, iteration=iteration)
+    net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     processes = count_workers(workers, devices)
     measured = measure(
         net, counts=counts, devices=devices, workers=processes, cluster=cluster or ""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import check_new_files, find_net
+from rookery.interface.cli.settings import TrustRules, check_new_files, find_net
 
 if TYPE_CHECKING:
     from rookery.nets import Weights
@@ -29,13 +29,14 @@ def export(
     half: Annotated[
         bool, typer.Option("--half", help="Weights in float16, for .safetensors: half the size.")
     ] = False,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Write a net to a file: ONNX for programs of any kind, or Rookery's own weights."""
     from rookery.base import write_atomic
 
     _check_kind(out, half)
     check_new_files(out)
-    weights = _find_weights(run, iteration)
+    weights = _find_weights(run, iteration, trust_rules)
     payload = _pack(weights, out, half)
     write_atomic(out, payload)
     _show(weights, out, len(payload))
@@ -51,10 +52,10 @@ def _check_kind(out: Path, half: bool) -> None:
         raise ConfigError(f"--half is for {WEIGHTS}; an {ONNX} file computes in float32")
 
 
-def _find_weights(run: str, iteration: int | None) -> "Weights":
+def _find_weights(run: str, iteration: int | None, trust_rules: bool) -> "Weights":
     from rookery.base import ConfigError
 
-    net = find_net(run, iteration=iteration)
+    net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if net.partners:
         raise ConfigError(f"a file holds one net, got {run}; export each by itself")
     return net.load()

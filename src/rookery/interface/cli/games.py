@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import check_new_files
+from rookery.interface.cli.settings import TrustRules, check_new_files
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +52,7 @@ def export(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     pgn: Annotated[Path, typer.Option(help="The file to write.")],
     count: Annotated[int, typer.Option("--games", min=1, help="The newest games, so many.")] = 100,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Write games of a run's self-play, as far as it keeps them, as PGN; for chess."""
     from rookery.interface.scores import require_notation, run_sheets, write_sheets
@@ -59,7 +60,7 @@ def export(
     from rookery.run import RunFolder
 
     check_new_files(pgn)
-    folder = RunFolder(run)
+    folder = RunFolder(run, trust_rules=trust_rules)
     require_notation(folder.game)
     sheets = run_sheets(folder, count)
     write_sheets(folder.game, sheets, pgn)

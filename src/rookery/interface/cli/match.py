@@ -11,6 +11,7 @@ import typer
 from rookery.interface.cli.settings import (
     ClusterAddress,
     Devices,
+    TrustRules,
     Workers,
     check_new_files,
     count_workers,
@@ -48,6 +49,7 @@ def match(
     cluster: ClusterAddress = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
     pgn: Annotated[Path | None, typer.Option(help="Write the games here; for chess.")] = None,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Let two players play pairs of games from the same openings, colours swapped."""
     from rookery.arena import MatchPlan, has_book
@@ -56,13 +58,14 @@ def match(
     from rookery.run import play_match_over
 
     check_new_files(pgn)
-    rules = _game(game, (a, b))
+    rules = _game(game, (a, b), trust_rules=trust_rules)
     if pgn is not None:
         require_notation(rules)
     by_book = opening_plies is None and has_book(rules)
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
     first, second = (
-        read_contestant(text, rules, inference="auto", devices=devices) for text in (a, b)
+        read_contestant(text, rules, inference="auto", devices=devices, trust_rules=trust_rules)
+        for text in (a, b)
     )
     report = play_match_over(
         rules,
@@ -83,14 +86,14 @@ def match(
         write_sheets(rules, match_sheets(report), pgn)
 
 
-def _game(name: str | None, texts: tuple[str, str]) -> "Game":
+def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Game":
     """The game that the players and the option agree on."""
     from rookery.base import ConfigError
     from rookery.games import game as find_game
     from rookery.interface.players import read_net
 
-    nets = [net for net in map(read_net, texts) if net is not None]
-    found = {net.game.name: net.game for net in nets}
+    nets = [read_net(text, trust_rules=trust_rules) for text in texts]
+    found = {net.game.name: net.game for net in nets if net is not None}
     if name is not None:
         rules = find_game(name)
         found.setdefault(rules.name, rules)

@@ -1,11 +1,12 @@
 """`rookery play`: a person against a player, in the terminal."""
 
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Devices
+from rookery.interface.cli.settings import Devices, TrustRules
 
 if TYPE_CHECKING:
     from rookery.arena import Player
@@ -32,17 +33,31 @@ def play(
     first: Annotated[First, typer.Option(help="Who makes the first move.")] = First.me,
     seed: Annotated[int, typer.Option(help="What is random in the opponent follows from it.")] = 1,
     devices: Devices = "cpu",
+    trust_rules: TrustRules = False,
 ) -> None:
     """Play against a run, or against the net or player that comes with a game."""
     from rookery.interface.sitting import Sitting
     from rookery.interface.wording import screen
 
-    game, player = _opponent(against, opponent, simulations=simulations, seed=seed, devices=devices)
+    game, player = _opponent(
+        against,
+        opponent,
+        simulations=simulations,
+        seed=seed,
+        devices=devices,
+        trust_rules=trust_rules,
+    )
     Sitting(game, player, console=screen(), person_first=first is First.me).play()
 
 
 def _opponent(
-    against: str, opponent: str | None, *, simulations: int, seed: int, devices: str
+    against: str,
+    opponent: str | None,
+    *,
+    simulations: int,
+    seed: int,
+    devices: str,
+    trust_rules: bool,
 ) -> "tuple[Game, Player]":
     from rookery.base import ConfigError
     from rookery.games import game as find_game
@@ -54,16 +69,17 @@ def _opponent(
         read_net,
     )
 
+    make = partial(make_player, seed=seed, devices=devices, trust_rules=trust_rules)
     game = find_game(against) if is_game(against) else None
     if opponent and game:
-        return game, make_player(opponent, game, seed=seed, devices=devices)
+        return game, make(opponent, game)
     text = default_opponent(game) if game else against
-    net = read_net(text, simulations=simulations, others=game_names())
+    net = read_net(text, simulations=simulations, others=game_names(), trust_rules=trust_rules)
     if game and net is None:
-        return game, make_player(text, game, seed=seed, devices=devices)
+        return game, make(text, game)
     if net is None:
         raise ConfigError(f"play a run or a game; for {against} say --opponent {against} as well")
     if opponent:
-        return net.game, make_player(opponent, net.game, seed=seed, devices=devices)
+        return net.game, make(opponent, net.game)
     contestant = net.contestant(inference="float32", devices=devices)
     return net.game, contestant.player(net.game, seed=seed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Devices, check_new_files, print_note
+from rookery.interface.cli.settings import Devices, TrustRules, check_new_files, print_note
 
 if TYPE_CHECKING:
     from rookery.arena import ClimbPlan, ClimbReport, Placement, Watch
@@ -43,6 +43,7 @@ def rate(
     pgn: Annotated[Path | None, typer.Option(help="Write the games here, as PGN.")] = None,
     devices: Devices = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
     from rookery.arena import ClimbPlan, climb, load_ladder
@@ -58,7 +59,12 @@ def rate(
     if pgn is not None:
         require_notation(rules)
     contestant = read_contestant(
-        player, rules, inference="auto", devices=devices, simulations=simulations
+        player,
+        rules,
+        inference="auto",
+        devices=devices,
+        simulations=simulations,
+        trust_rules=trust_rules,
     )
     scale.check(rules)
     with _watching(plan) as watch:

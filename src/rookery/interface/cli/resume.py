@@ -13,6 +13,7 @@ from rookery.interface.cli.settings import (
     Devices,
     Minutes,
     Settings,
+    TrustRules,
     changed,
     placed,
 )
@@ -25,6 +26,7 @@ def resume(
     devices: Devices = "",
     actors: Actors = None,
     cluster: ClusterAddress = None,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Go on with a run from its last checkpoint."""
     from rookery.interface.history import read_history
@@ -32,7 +34,7 @@ def resume(
     from rookery.interface.wording import duration, program, screen
     from rookery.run import RunFolder, check_place
 
-    folder = RunFolder(run)
+    folder = RunFolder(run, trust_rules=trust_rules)
     where = placed(devices, actors, cluster)
     config = changed(folder.config, minutes, [*where, *(settings or ())])
     check_place(config)
@@ -47,5 +49,6 @@ def resume(
         return
     with folder.lock():
         folder.change(config)
+        folder.keep_rules()
     console.print(f"Resuming {folder.game.name} in {run}", soft_wrap=True)
     train_visibly(folder, console)

@@ -56,6 +56,15 @@ Workers = Annotated[
     ),
 ]
 
+TrustRules = Annotated[
+    bool,
+    typer.Option(
+        "--trust-rules",
+        help="Execute the rules file that a run folder names, and trust it from now on; read it "
+        "first. Rules that you have trained with are trusted.",
+    ),
+]
+
 
 def count_workers(text: str, devices: str) -> int | None:
     """How many processes `--workers` asks for, None = as many as pay; one keeps a GPU busy."""
@@ -117,12 +126,16 @@ def changed(config: "Config", minutes: float | None, settings: Iterable[str] | N
     return apply(config, [*length, *(settings or ())])
 
 
-def find_net(text: str, *, simulations: int = 100, iteration: int | None = None) -> "NetText":
+def find_net(
+    text: str, *, simulations: int = 100, iteration: int | None = None, trust_rules: bool
+) -> "NetText":
     """The net that `text` names, or an error where it names none."""
     from rookery.base import ConfigError
     from rookery.interface.players import read_net
 
-    net = read_net(text, simulations=simulations, iteration=iteration, others=())
+    net = read_net(
+        text, simulations=simulations, iteration=iteration, others=(), trust_rules=trust_rules
+    )
     if net is None:
         raise ConfigError(f"{text} is a player without a net; give a run folder")
     return net

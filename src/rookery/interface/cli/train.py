@@ -14,6 +14,7 @@ from rookery.interface.cli.settings import (
     Minutes,
     Recipe,
     Settings,
+    TrustRules,
     changed,
     placed,
     start_from,
@@ -41,6 +42,7 @@ def train(
     devices: Devices = "auto",
     actors: Actors = None,
     cluster: ClusterAddress = None,
+    trust_rules: TrustRules = False,
 ) -> None:
     """Train a game into a new run folder, from nothing or from another net."""
     from rookery.games import game as find_game
@@ -51,7 +53,7 @@ def train(
 
     start = start_from(game, recipe, devices)
     rules = find_game(start.game)
-    first = read_first_weights(init) if init else None
+    first = read_first_weights(init, trust_rules=trust_rules) if init else None
     if first is not None:
         start = replace(start, net=first.weights.header.config)
     where = placed(devices, actors, cluster)

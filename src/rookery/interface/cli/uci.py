@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import NET, Devices
+from rookery.interface.cli.settings import NET, Devices, TrustRules
 
 if TYPE_CHECKING:
     from rookery.interface.uci.inbox import Inbox
@@ -22,6 +22,7 @@ def uci(
         int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
     ] = None,
     devices: Devices = "cpu",
+    trust_rules: TrustRules = False,
 ) -> None:
     """Play and analyse in a chess program, by the Universal Chess Interface."""
     from rookery.interface.uci.inbox import Inbox
@@ -31,19 +32,21 @@ def uci(
         sys.stdin.reconfigure(errors="replace")
     inbox = Inbox(sys.stdin, lambda: _say("\n".join(introduction(Path(run).name))))
     try:
-        _serve(run, iteration, devices, inbox)
+        _serve(run, inbox, iteration=iteration, devices=devices, trust_rules=trust_rules)
     except KeyboardInterrupt:
         return
 
 
-def _serve(run: str, iteration: int | None, devices: str, inbox: "Inbox") -> None:
+def _serve(
+    run: str, inbox: "Inbox", *, iteration: int | None, devices: str, trust_rules: bool
+) -> None:
     from rookery.base import ConfigError
     from rookery.games import plain_name
     from rookery.interface.cli.settings import find_net
     from rookery.interface.uci.engine import Engine
     from rookery.runtime import find_device
 
-    net = find_net(run, iteration=iteration)
+    net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if plain_name(net.game.name) != "chess":
         raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
     find_device(devices)

@@ -8,7 +8,7 @@ from pathlib import Path
 from rookery.interface.watch.follower import NEVER, Follower
 from rookery.interface.watch.pulse import Pulse
 from rookery.interface.watch.story import Story
-from rookery.run import Config, RunFolder
+from rookery.run import Config, read_config, read_identity
 
 RUNNING, FINISHED, STOPPED, NEW = "running", "finished", "stopped", "not started"
 
@@ -51,8 +51,8 @@ class Watched:
         self._read_on()  # after the pulse: a run writes its last line before it lets go
         return Standing(
             path=self._path,
-            game=self._folder.game.name,
-            config=self._folder.config,
+            game=self._game,
+            config=self._config,
             story=self._story,
             state=_state(self._story.kind, is_held),
             seconds=self._story.seconds + (self._since_news() if is_held else 0.0),
@@ -71,7 +71,7 @@ class Watched:
 
     def _read_config(self) -> None:
         self._config_read = self._config_written()
-        self._folder = RunFolder(self._path)
+        self._game, self._config = read_identity(self._path).game, read_config(self._path)
 
     def _config_written(self) -> float:
         path = self._path / "config.json"

@@ -1,0 +1,34 @@
+"""Rules files that leave a mark when they are executed, and runs of them that others made."""
+
+from pathlib import Path
+
+import pytest
+
+from random_runs import random_run
+from rookery.games import tictactoe
+
+
+def marked_rules(folder: Path) -> tuple[Path, Path]:
+    """Tic-Tac-Toe as a rules file of one's own, and the file that appears once it is executed."""
+    path, mark = folder / "mine.py", folder / "executed"
+    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
+    path.write_text(f"{text}\nopen({str(mark)!r}, 'w').close()\n")
+    return path, mark
+
+
+def forget_rules(patch: pytest.MonkeyPatch, state: Path | None = None) -> None:
+    """Be another process, and with `state` another user."""
+    patch.setattr("rookery.games.registry._own_games", {})
+    if state is not None:
+        patch.setenv("ROOKERY_STATE", str(state))
+
+
+def strangers_run(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A run of rules that this user has never seen, with their digest, and their mark."""
+    rules, mark = marked_rules(folder)
+    with patch.context() as theirs:
+        forget_rules(theirs, folder / "their state")
+        run = random_run(folder / "run", str(rules))
+    forget_rules(patch, folder / "state")
+    mark.unlink()
+    return run, mark
