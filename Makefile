@@ -43,7 +43,7 @@ check: dev
 	$(BIN)/mypy
 
 # Tests that begin processes and watch clocks come last, one after the other, on a machine of their own.
-ALONE := tests/cluster tests/run tests/runtime
+ALONE := tests/cluster tests/training tests/workers
 
 test: check
 	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder $(ALONE:%=--ignore=%)

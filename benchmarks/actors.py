@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 import psutil
 
-from rookery.games import game
-from rookery.nets import Evaluator, NetConfig, build_net
+from rookery.games import load_game
+from rookery.nets import CpuEvaluator, NetConfig, build_net
 from rookery.replay import Samples, Window, from_columns, write_shard
-from rookery.run import apply, recipe_for, seats, to_json
-from rookery.run.roles import actor, thread_limits
-from rookery.runtime import Crew, Event, Limits, Link, LocalWorker, Message
 from rookery.selfplay import SelfPlay
+from rookery.training import apply, recipe_for, to_json
+from rookery.training.actors import engines as seats
+from rookery.training.actors.actor import actor, thread_limits
+from rookery.workers import Channel, Message, ProcessWorker, RestartPolicy, WorkerEvent, WorkerPool
 
 SETTINGS = ["selfplay.simulations=32", "selfplay.games=256"]
 MOVES = 1
@@ -51,7 +52,7 @@ class SleepingNet:
         return np.zeros((count, 7), np.float32), np.full((count, 3), 1 / 3, np.float32)
 
 
-def sleeping_actor(link: Link, job: Mapping[str, Any]) -> None:
+def sleeping_actor(link: Channel, job: Mapping[str, Any]) -> None:
     """An actor whose evaluator sleeps instead of computing."""
     seats.Evaluator = lambda *arguments, **options: SleepingNet()
     actor(link, job)
@@ -60,12 +61,12 @@ def sleeping_actor(link: Link, job: Mapping[str, Any]) -> None:
 class Bench:
     """A crew that plays on order, as in a run, but nobody learns."""
 
-    def __init__(self, role: Callable[..., None], size: int, limits: Limits) -> None:
-        self.events: list[tuple[float, Event]] = []
-        self.workers: dict[int, LocalWorker] = {}
+    def __init__(self, role: Callable[..., None], size: int, limits: RestartPolicy) -> None:
+        self.events: list[tuple[float, WorkerEvent]] = []
+        self.workers: dict[int, ProcessWorker] = {}
         self.positions = self.messages = 0
         self._role, self._orders = role, 0
-        self.crew = Crew("actor", size, self._start, limits=limits, tell=self._tell)
+        self.crew = WorkerPool("actor", size, self._start, limits=limits, tell=self._tell)
 
     def run(self, seconds: float) -> float:
         """Positions a second over a stretch that begins and ends with a message."""
@@ -104,7 +105,7 @@ class Bench:
         header = {"order": self._orders, "moves": MOVES, "progress": 0.5, "iteration": 0}
         self.crew.send(number, Message("play", header))
 
-    def _start(self, name: str, number: int, incarnation: int) -> LocalWorker:
+    def _start(self, name: str, number: int, incarnation: int) -> ProcessWorker:
         job = {
             "config": to_json(config()),
             "digest": "",
@@ -114,15 +115,15 @@ class Bench:
             "number": number,
             "incarnation": incarnation,
         }
-        self.workers[number] = LocalWorker(name, self._role, job, environment=thread_limits(1))
+        self.workers[number] = ProcessWorker(name, self._role, job, environment=thread_limits(1))
         return self.workers[number]
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: WorkerEvent) -> None:
         self.events.append((time.monotonic(), event))
 
 
 def crew_rate(role: Callable[..., None], size: int, seconds: float) -> float:
-    bench = Bench(role, size, Limits())
+    bench = Bench(role, size, RestartPolicy())
     bench.warm_up(size)
     rate = bench.run(seconds)
     bench.crew.close()
@@ -131,7 +132,7 @@ def crew_rate(role: Callable[..., None], size: int, seconds: float) -> float:
 
 def supervision(seconds: float) -> tuple[float, float]:
     """Shares of a core: looking after 8 workers 100 times a second, and one worker's heartbeat."""
-    bench = Bench(sleeping_actor, 8, Limits())
+    bench = Bench(sleeping_actor, 8, RestartPolicy())
     while len(bench.crew.ready()) < 8:
         bench.crew.poll()
     begun, calls = time.perf_counter(), 0
@@ -149,9 +150,9 @@ def supervision(seconds: float) -> tuple[float, float]:
 
 def one_process_rate(seconds: float) -> float:
     """The default: one process, its threads on all cores, the same number of games in all."""
-    rules, settings = game("connect4"), config()
+    rules, settings = load_game("connect4"), config()
     net = build_net(NetConfig(width=32, depth=3), rules.planes_shape, rules.num_actions)
-    evaluator = Evaluator(net, rules.planes_shape, method="float32", batch_size=2 * GAMES)
+    evaluator = CpuEvaluator(net, rules.planes_shape, method="float32", batch_size=2 * GAMES)
     selfplay = SelfPlay(rules, evaluator, config=settings.selfplay, search=settings.search, seed=1)
     selfplay.play(MOVES, progress=0.5)
     begun, positions = time.monotonic(), 0
@@ -162,8 +163,8 @@ def one_process_rate(seconds: float) -> float:
 
 def intake() -> tuple[float, float]:
     """Messages and MB a second that a coordinator can unpack, keep in its window and on disk."""
-    rules = game("connect4")
-    bench = Bench(actor, 1, Limits())
+    rules = load_game("connect4")
+    bench = Bench(actor, 1, RestartPolicy())
     while not (messages := [m for _, m in bench.step() if m.kind == "games" and m.arrays]):
         pass
     bench.crew.close()
@@ -182,7 +183,7 @@ def intake() -> tuple[float, float]:
 
 def mending(number: int) -> tuple[float, float]:
     """Seconds until a fault is noticed, and until the next game of that place arrives."""
-    bench = Bench(actor, 2, Limits(silence_seconds=5.0))
+    bench = Bench(actor, 2, RestartPolicy(silence_seconds=5.0))
     bench.warm_up(2)
     begun = time.monotonic()
     os.kill(bench.workers[0].pid, number)

@@ -50,10 +50,10 @@ More = Callable[[], tuple[int, int]]
 
 def new_net(options: argparse.Namespace) -> tuple[Any, Any]:
     """The game and the net."""
-    from rookery.games import game
+    from rookery.games import load_game
     from rookery.nets import NetConfig, build_net
 
-    rules, (width, depth) = game("chess"), map(int, options.net.split("x"))
+    rules, (width, depth) = load_game("chess"), map(int, options.net.split("x"))
     config = NetConfig(width=width, depth=depth, value_width=64)
     cells = rules.policy_cells
     return rules, build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells)
@@ -73,19 +73,19 @@ def bare_forwards(evaluator: Any, batch: int, seconds: float) -> float:
 
 def rookery(options: argparse.Namespace, seed: int) -> More:
     """Our self-play, some moves into the games."""
-    from rookery.nets import Evaluator
+    from rookery.nets import CpuEvaluator
     from rookery.replay import Samples
     from rookery.search import SearchConfig
     from rookery.selfplay import SelfPlay, SelfPlayConfig
 
     rules, net = new_net(options)
-    evaluator = Evaluator(
+    evaluator = CpuEvaluator(
         net, rules.planes_shape, method=options.method, batch_size=options.games, threads=1
     )
-    manner = SelfPlayConfig(
+    params = SelfPlayConfig(
         games=options.games, simulations=f"1, {options.simulations}@0.5", opening_share=0.0
     )
-    selfplay = SelfPlay(rules, evaluator, config=manner, search=SearchConfig(), seed=seed)
+    selfplay = SelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=seed)
     selfplay.play(QUICK_MOVES, progress=0.0)
     forwards = bare_forwards(evaluator, options.games, options.seconds / 4)
     print(f"    on this core: {evaluator.method}, bare forward {forwards:.0f}/s", flush=True)
@@ -104,11 +104,11 @@ def dictionaries(options: argparse.Namespace, seed: int, *, is_folded: bool) -> 
     import torch
     from dict_mcts import play_games
 
-    from rookery.nets import Evaluator
+    from rookery.nets import CpuEvaluator
 
     rules, net = new_net(options)
     net.eval()
-    folded = Evaluator(net, rules.planes_shape, method="float32", batch_size=1, threads=1)
+    folded = CpuEvaluator(net, rules.planes_shape, method="float32", batch_size=1, threads=1)
 
     @torch.inference_mode()
     def as_it_is(planes: Any) -> tuple[Any, Any]:

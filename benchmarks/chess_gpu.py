@@ -24,7 +24,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-import contestants
+import players
 from chess_wave import wave_times
 from gpu_selfplay import bare_forwards
 from mctx_pgx import POLICY_CHANNELS, VALUE_WIDTH, Rate, Setting, mctx_compile, mctx_rates
@@ -39,13 +39,13 @@ DTYPE = "bfloat16"
 
 def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, Any]:
     """Our games, in the midst of play, and their evaluator."""
-    from rookery.games import game
-    from rookery.nets import CudaEvaluator, NetConfig, build_net
-    from rookery.runtime import find_device, use_device
+    from rookery.games import load_game
+    from rookery.gpu import find_device, use_device
+    from rookery.nets import GpuEvaluator, NetConfig, build_net
     from rookery.search import SearchConfig
     from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 
-    device, rules = find_device(options.device), game("chess")
+    device, rules = find_device(options.device), load_game("chess")
     use_device(device)
     config = NetConfig(
         width=setting.width,
@@ -55,8 +55,8 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
     )
     cells = rules.policy_cells
     net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells)
-    evaluator = CudaEvaluator(net, rules.planes_shape, device=device, method=options.inference)
-    manner = SelfPlayConfig(
+    evaluator = GpuEvaluator(net, rules.planes_shape, device=device, method=options.inference)
+    params = SelfPlayConfig(
         games=setting.batch,
         simulations=f"1, {setting.simulations}@0.5",
         opening_share=options.opening_share,
@@ -64,22 +64,27 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
         max_plies=MAX_PLIES,
     )
     selfplay = DeviceSelfPlay(
-        rules, evaluator.in_play, config=manner, search=SearchConfig(), moves=COLLECT_EVERY, seed=0
+        rules,
+        evaluator.selfplay_evaluator,
+        config=params,
+        search=SearchConfig(),
+        moves=COLLECT_EVERY,
+        seed=0,
     )
     for _ in range(options.quick_moves // COLLECT_EVERY):
         selfplay.play(COLLECT_EVERY, progress=0.0)
         selfplay.collect()
     selfplay.finish(selfplay.start(PLIES["rookery"], progress=1.0))
-    return selfplay, evaluator.in_play
+    return selfplay, evaluator.selfplay_evaluator
 
 
 def rookery_rates(setting: Setting, options: argparse.Namespace) -> list[Rate]:
     """Stretches of our self-play in one process, as a run goes: one is fetched, one is played."""
-    from rookery.games import game
+    from rookery.games import load_game
     from rookery.replay import to_samples
 
     selfplay, evaluator = new_selfplay(setting, options)
-    shape = (setting.batch, *game("chess").planes_shape)
+    shape = (setting.batch, *load_game("chess").planes_shape)
     forwards = bare_forwards(evaluator, shape, options.seconds / 2)
     label = f"{setting.batch:,} games, {options.inference}"
     pending, rates = selfplay.start(setting.plies, progress=1.0), []
@@ -109,7 +114,7 @@ def print_waves(setting: Setting, options: argparse.Namespace) -> None:
 def contend(options: argparse.Namespace) -> None:
     """What a process of its own does; its last line is for those who asked."""
     width, depth = map(int, options.net.split("x"))
-    batch, name = options.batch, options.contestant
+    batch, name = options.batch, options.player
     setting = Setting(width, depth, options.simulations, batch, PLIES.get(name, 1))
     rates: list[Rate] = []
     if name == "rookery":
@@ -133,7 +138,7 @@ def begin_process(name: str, batch: int, options: argparse.Namespace, **changes:
         value = changes.get(option, getattr(options, option))
         command += [f"--{option.replace('_', '-')}", str(value)]
     caches = {"JAX_COMPILATION_CACHE_DIR": options.cache, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    return contestants.begin(command, environment=caches)
+    return players.begin(command, environment=caches)
 
 
 def prepare(options: argparse.Namespace) -> list[int]:
@@ -143,13 +148,13 @@ def prepare(options: argparse.Namespace) -> list[int]:
     ours = begin_process("rookery", WARM_UP_GAMES, options, **quick)
     batches = numbers(options.their_batches) if options.peers_python else []
     theirs = {batch: begin_process("mctx-compile", batch, options) for batch in batches}
-    contestants.end(ours, "rookery, compiling", limit_seconds=options.compile_limit)
+    players.end(ours, "rookery, compiling", limit_seconds=options.compile_limit)
     print(f"rookery, compiling: {time.perf_counter() - begun:.0f} s", flush=True)
     ready = []
     for batch, process in theirs.items():
         left = options.compile_limit - (time.perf_counter() - begun)
         label = f"mctx + pgx, compiling for {batch:,} games"
-        if contestants.end(process, label, limit_seconds=left):
+        if players.end(process, label, limit_seconds=left):
             print(f"{label}: {time.perf_counter() - begun:.0f} s at most", flush=True)
             ready.append(batch)
     return ready
@@ -163,7 +168,7 @@ def ask_process(name: str, batch: int, options: argparse.Namespace) -> list[Rate
     """The stretches of one contestant, told in a line; none if it failed."""
     label = {"rookery": "rookery", "mctx": "mctx + pgx"}[name]
     process = begin_process(name, batch, options)
-    lines = contestants.end(process, f"{label}, {batch:,} games", limit_seconds=options.limit)
+    lines = players.end(process, f"{label}, {batch:,} games", limit_seconds=options.limit)
     rates = [Rate(**rate) for rate in json.loads(lines[-1])] if lines else []
     if rates:
         print(f"{label}, {describe(rates, options.simulations)}", flush=True)
@@ -201,7 +206,7 @@ def measure(options: argparse.Namespace, ready: list[int]) -> None:
         print(f"ratio: {ratio:.1f} ({whose})", flush=True)
     if options.wave_batch:
         process = begin_process("waves", options.wave_batch, options)
-        lines = contestants.end(process, "waves", limit_seconds=options.limit)
+        lines = players.end(process, "waves", limit_seconds=options.limit)
         print(*lines[:-1], sep="\n", flush=True)
 
 
@@ -231,7 +236,7 @@ def read_options() -> argparse.Namespace:
 
 def main() -> None:
     options = read_options()
-    if options.contestant:
+    if options.player:
         contend(options)
         return
     with tempfile.TemporaryDirectory() as folder:

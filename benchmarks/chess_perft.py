@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rookery.base import compiled
-from rookery.games import game
+from rookery.games import load_game
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ Perft = Callable[[str, int], int]
 
 
 def ours() -> Perft:
-    rules = game("chess")
+    rules = load_game("chess")
     moves_of, play = rules.rules.legal, rules.rules.play
 
     @compiled
@@ -141,7 +141,7 @@ def rate(perft: Perft, case: Case, *, plies_less: int) -> float:
     return found / elapsed / 1e6
 
 
-def contestants() -> dict[str, Perft]:
+def players() -> dict[str, Perft]:
     """Ours first, then the peers that are there."""
     found = {"rookery": ours()}
     if importlib.util.find_spec("rust_chess"):
@@ -162,7 +162,7 @@ def main() -> None:
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {options.core})
-    playing = contestants()
+    playing = players()
     playing["rookery"](CASES[0].fen, 2)  # compiles
     for case in CASES:
         rates: dict[str, list[float]] = {name: [] for name in playing}

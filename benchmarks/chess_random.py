@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import contestants
+import players
 
 WARM_UP_STEPS = 200
 STEPS = {"rookery": 64, "pgx": 16}  # a call
@@ -42,7 +42,7 @@ def steps_per_second(
     run(steps)
     for _ in range(WARM_UP_STEPS // steps):
         run(steps)
-    is_core, rates = options.contestant.endswith("core"), []
+    is_core, rates = options.player.endswith("core"), []
     now = time.process_time if is_core else time.perf_counter  # cores may have other work
     for _ in range(options.rounds):
         start, calls = now(), 0
@@ -57,7 +57,7 @@ def rookery_anywhere(options: argparse.Namespace) -> list[float]:
     """Our rules."""
     from chess_random_ours import on_core, on_gpu
 
-    if options.contestant.endswith("core"):
+    if options.player.endswith("core"):
         run = on_core(options.batch, whole=options.whole)
     else:
         run = on_gpu(options.batch, whole=options.whole, device_name=options.device)
@@ -118,14 +118,14 @@ def begin_process(name: str, batch: int, options: argparse.Namespace, *extra: st
     command += ["--steps", str(steps), "--device", options.device, "--core", str(options.core)]
     command += extra
     caches = {"JAX_COMPILATION_CACHE_DIR": options.cache, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    return contestants.begin(command, environment=caches | (ONE_CORE if is_core else {}))
+    return players.begin(command, environment=caches | (ONE_CORE if is_core else {}))
 
 
 def tell(name: str, batch: int, options: argparse.Namespace, *extra: str) -> None:
     """A line about one contestant."""
     label = f"{name}{', all rules' * ('--whole' in extra)}, {batch:,} games"
     process = begin_process(name, batch, options, *extra)
-    lines = contestants.end(process, label, limit_seconds=options.limit)
+    lines = players.end(process, label, limit_seconds=options.limit)
     if lines:
         millions = [rate / 1e6 for rate in json.loads(lines[-1])]
         middle, low, high = statistics.median(millions), min(millions), max(millions)
@@ -137,7 +137,7 @@ def compile_peers(options: argparse.Namespace) -> None:
     names = [(f"pgx {place}", batch) for place, batch in places(options)]
     begun = [begin_process(name, batch, options, "--compile-only") for name, batch in names]
     for (name, batch), process in zip(names, begun, strict=True):
-        contestants.end(process, f"{name}, {batch:,} games", limit_seconds=options.compile_limit)
+        players.end(process, f"{name}, {batch:,} games", limit_seconds=options.compile_limit)
 
 
 def places(options: argparse.Namespace) -> list[tuple[str, int]]:
@@ -180,10 +180,10 @@ def main() -> None:
     parser.add_argument("--contestant", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.contestant:
-        if options.contestant.endswith("core") and hasattr(os, "sched_setaffinity"):
+    if options.player:
+        if options.player.endswith("core") and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {options.core})
-        is_ours = options.contestant.startswith("rookery")
+        is_ours = options.player.startswith("rookery")
         print(json.dumps((rookery_anywhere if is_ours else pgx_anywhere)(options)))
         return
     with tempfile.TemporaryDirectory() as folder:

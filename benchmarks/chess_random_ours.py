@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from rookery.base import compiled, namespace, seeds, uniform
-from rookery.games import ONGOING, Game, Memory, bind_memory, game, new_memory
-from rookery.runtime import copy_in, cuda, find_device, kernel, launch, use_device, zeros
+from rookery.games import ONGOING, Game, Repetitions, bind_repetitions, load_game, new_repetitions
+from rookery.gpu import copy_in, cuda, find_device, kernel, launch, use_device, zeros
 
 FIFTY_MOVES = 100  # plies
 Run = Callable[[int], None]
@@ -25,19 +25,19 @@ def draw(legal, count, streams):  # type: ignore[no-untyped-def]
 
 def bind_step(rules: ModuleType, *, whole: bool) -> ModuleType:
     """`step(state, legal, streams, memory, g)`: a random move, by all of the rules or by few."""
-    memories = bind_memory(rules)
+    repeats = bind_repetitions(rules)
 
     @compiled
-    def step_whole(state, legal, streams, memory, g):  # type: ignore[no-untyped-def]
+    def step_whole(state, legal, streams, repetitions, g):  # type: ignore[no-untyped-def]
         """As games of self-play go: remembered, and over when the rules say so."""
         count = rules.legal(state, legal)
-        memories.play(memory, state, draw(legal, count, streams), g)
+        repeats.play(repetitions, state, draw(legal, count, streams), g)
         if rules.outcome(state) != ONGOING:
             rules.start(state)
-            memory.counts[g] = 0
+            repetitions.counts[g] = 0
 
     @compiled
-    def step_bare(state, legal, streams, memory, g):  # type: ignore[no-untyped-def]
+    def step_bare(state, legal, streams, repetitions, g):  # type: ignore[no-untyped-def]
         """Legal moves and making one, no more."""
         count = rules.legal(state, legal)
         if count == 0 or rules.quiet(state) >= FIFTY_MOVES:
@@ -57,7 +57,7 @@ def bind_kernel(rules: Game, *, whole: bool) -> Any:
         record = rules.blank_states(1).dtype  # whose fields have names when interpreted
 
     @kernel
-    def play(states, streams, memory, steps):  # type: ignore[no-untyped-def]
+    def play(states, streams, repetitions, steps):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < states.shape[0]:
             state = cuda.local.array(1, record)
@@ -66,7 +66,7 @@ def bind_kernel(rules: Game, *, whole: bool) -> Any:
             state[0] = states[g]
             stream[0] = streams[g]
             for _ in range(steps):
-                one.step(state[0], legal, stream, memory, np.int64(g))
+                one.step(state[0], legal, stream, repetitions, np.int64(g))
             states[g] = state[0]
             streams[g] = stream[0]
 
@@ -75,16 +75,19 @@ def bind_kernel(rules: Game, *, whole: bool) -> Any:
 
 def on_gpu(games: int, *, whole: bool, device_name: str) -> Run:
     """`games` games on a GPU."""
-    rules, device = game("chess"), find_device(device_name)
+    rules, device = load_game("chess"), find_device(device_name)
     use_device(device)
     play = bind_kernel(rules, whole=whole)
     states, streams = zeros(device, rules.state_dtype, games), zeros(device, np.uint64, games)
-    keys, counts = zeros(device, np.uint64, games, rules.memory), zeros(device, np.int64, games)
+    keys, counts = (
+        zeros(device, np.uint64, games, rules.repetition_window),
+        zeros(device, np.int64, games),
+    )
     copy_in(states, rules.new_states(games))
     copy_in(streams, seeds(games, 0, "random play"))
 
     def run(steps: int) -> None:
-        launch(play, games, states, streams, Memory(keys, counts), np.int64(steps))
+        launch(play, games, states, streams, Repetitions(keys, counts), np.int64(steps))
         torch.cuda.synchronize()
 
     return run
@@ -92,15 +95,15 @@ def on_gpu(games: int, *, whole: bool, device_name: str) -> Run:
 
 def on_core(games: int, *, whole: bool) -> Run:
     """`games` games on one core."""
-    rules = game("chess")
+    rules = load_game("chess")
     one = bind_step(rules.rules, whole=whole)
-    states, memory = rules.new_states(games), new_memory(rules, games)
+    states, repetitions = rules.new_states(games), new_repetitions(rules, games)
     streams, legal = seeds(games, 0, "random play"), np.zeros(rules.max_legal, np.int32)
 
     @compiled
-    def play(states, legal, streams, memory, steps):  # type: ignore[no-untyped-def]
+    def play(states, legal, streams, repetitions, steps):  # type: ignore[no-untyped-def]
         for g in range(states.shape[0]):
             for _ in range(steps):
-                one.step(states[g], legal, streams[g : g + 1], memory, np.int64(g))
+                one.step(states[g], legal, streams[g : g + 1], repetitions, np.int64(g))
 
-    return lambda steps: play(states, legal, streams, memory, steps)
+    return lambda steps: play(states, legal, streams, repetitions, steps)

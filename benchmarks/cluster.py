@@ -17,7 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from rookery.runtime import Cluster, Crew, Event, Link, LocalWorker, Message, Worker
+from rookery.workers import (
+    Channel,
+    Cluster,
+    Message,
+    ProcessWorker,
+    Worker,
+    WorkerEvent,
+    WorkerPool,
+)
 
 IN_FLIGHT = 8
 """Messages that are under way at a time."""
@@ -26,7 +34,7 @@ BIG = np.zeros(1_000_000)
 Start = Callable[[str, int, int], Worker]
 
 
-def answering(link: Link, job: Mapping[str, Any]) -> None:
+def answering(link: Channel, job: Mapping[str, Any]) -> None:
     """Send back whatever comes."""
     link.send(Message("ready"))
     while True:
@@ -39,8 +47,8 @@ class Bench:
     """A crew of one."""
 
     def __init__(self, start: Start) -> None:
-        self.events: list[tuple[float, Event]] = []
-        self.crew = Crew("worker", 1, start, tell=self._tell)
+        self.events: list[tuple[float, WorkerEvent]] = []
+        self.crew = WorkerPool("worker", 1, start, tell=self._tell)
         self.wait_for("ready")
 
     def wait_for(self, kind: str) -> Message:
@@ -74,7 +82,7 @@ class Bench:
         self.wait_for("answer")
         return self.events[0][0] - begun, time.monotonic() - begun
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: WorkerEvent) -> None:
         self.events.append((time.monotonic(), event))
 
 
@@ -96,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0)
     seconds = parser.parse_args().seconds
-    measure("processes", lambda name, *_: LocalWorker(name, answering, {}), seconds)
+    measure("processes", lambda name, *_: ProcessWorker(name, answering, {}), seconds)
     cluster = Cluster("local")
     measure("Ray", lambda name, *_: cluster.start(name, answering, {}), seconds)
     cluster.close()

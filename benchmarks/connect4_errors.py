@@ -12,7 +12,7 @@ from pathlib import Path
 
 def iteration_at(folder: Path, seconds: float) -> int:
     """The last iteration that had been reached, and kept its weights, after `seconds`."""
-    from rookery.run import Stats
+    from rookery.training import Stats
 
     kept = {int(path.stem) for path in (folder / "weights").glob("*.safetensors")}
     passed = [
@@ -31,9 +31,9 @@ def main() -> None:
     parser.add_argument("--devices", default="cpu")
     options = parser.parse_args()
 
-    from rookery.arena import ruler_for
+    from rookery.arena import strength_test_for
     from rookery.interface.players import make_player
-    from rookery.run import RunFolder
+    from rookery.training import RunFolder
 
     rules = RunFolder(options.run).game
     for minutes in map(float, options.minutes.split(",")):
@@ -41,7 +41,7 @@ def main() -> None:
         for simulations in options.simulations.split(","):
             spec = f"{options.run}@{iteration}:{simulations}"
             player = make_player(spec, rules, seed=1, inference="float32", devices=options.devices)
-            rows = ruler_for(rules).measure(player).rows
+            rows = strength_test_for(rules).measure(player).rows
             groups = ", ".join(f"{row.label} {row.errors.percent:.1f}" for row in rows)
             print(f"connect4 {minutes:g} min, {simulations} simulations: errors in %: {groups}")
 

@@ -57,13 +57,13 @@ def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
     """Our update, from drawing the batch to the averaged weights."""
     import numpy as np
 
-    from rookery.games import game
-    from rookery.learning import DeviceLearner, LearningConfig
+    from rookery.games import load_game
+    from rookery.gpu import find_device
+    from rookery.learning import GpuLearner, LearningConfig
     from rookery.nets import NetConfig, build_net
     from rookery.replay import DeviceWindow, ReplayConfig, Samples
-    from rookery.runtime import find_device
 
-    device, rules = find_device("cuda:0"), game("connect4")
+    device, rules = find_device("cuda:0"), load_game("connect4")
     window = DeviceWindow(rules, ReplayConfig(window_min=ROWS, window_max=ROWS), device)
     states = rules.new_states(ROWS)
     samples = Samples(
@@ -79,7 +79,7 @@ def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
     window.refill([(0, samples)], ROWS)
     config = NetConfig(width=options.width, depth=options.depth)
     net = build_net(config, rules.planes_shape, rules.num_actions).to(device)
-    learner = DeviceLearner(
+    learner = GpuLearner(
         rules,
         net,
         config=LearningConfig(batch_size=options.batch, compiled=compiled),
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=4096)
     options = parser.parse_args()
 
-    from rookery.runtime import find_device, use_device
+    from rookery.gpu import find_device, use_device
 
     use_device(find_device("cuda:0"))
     flops, bandwidth = limits()

@@ -33,7 +33,7 @@ def bare_forwards(evaluator: object, shape: tuple[int, ...], seconds: float) -> 
     """
     import torch
 
-    from rookery.runtime import Graph
+    from rookery.gpu import Graph
 
     planes = (torch.rand(shape, device=evaluator.device) < 0.3).float()
     graph = Graph(lambda: evaluator.forward(planes) and None, evaluator.device)
@@ -49,14 +49,14 @@ def bare_forwards(evaluator: object, shape: tuple[int, ...], seconds: float) -> 
 
 def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate]:
     """Stretches of our self-play in one process."""
-    from rookery.games import game
-    from rookery.nets import CudaEvaluator, NetConfig, build_net
+    from rookery.games import load_game
+    from rookery.gpu import find_device, use_device
+    from rookery.nets import GpuEvaluator, NetConfig, build_net
     from rookery.replay import to_samples
-    from rookery.runtime import find_device, use_device
     from rookery.search import SearchConfig
     from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 
-    device, rules = find_device("cuda:0"), game("connect4")
+    device, rules = find_device("cuda:0"), load_game("connect4")
     use_device(device)
     config = NetConfig(
         width=setting.width,
@@ -65,7 +65,7 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
         value_width=VALUE_WIDTH,
     )
     net = build_net(config, rules.planes_shape, rules.num_actions)
-    evaluator = CudaEvaluator(net, rules.planes_shape, device=device)
+    evaluator = GpuEvaluator(net, rules.planes_shape, device=device)
     shape = (setting.batch, *rules.planes_shape)
     forwards = bare_forwards(evaluator, shape, seconds / 2)
     selfplay = DeviceSelfPlay(
@@ -170,12 +170,12 @@ def main() -> None:
     parser.add_argument("--contestant", help=argparse.SUPPRESS)
     parser.add_argument("--setting", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not options.contestant:
+    if not options.player:
         compare(options)
         return
     setting = Setting(*map(int, options.setting.split(",")))
-    contestant = {"rookery": rookery_rates, "mctx": mctx_rates}[options.contestant]
-    rates = contestant(setting, options.seconds, rounds=options.rounds)
+    player = {"rookery": rookery_rates, "mctx": mctx_rates}[options.player]
+    rates = player(setting, options.seconds, rounds=options.rounds)
     print(json.dumps([asdict(rate) for rate in rates]))
 
 

@@ -29,15 +29,16 @@ import psutil
 import torch
 from torch import nn
 
-from rookery.arena import SearchPlayer, ruler_for
-from rookery.learning import DeviceLearner, Learner, LearnReport, merge_reports
-from rookery.nets import Evaluator, build_net
+from rookery.arena import SearchPlayer, strength_test_for
+from rookery.gpu import find_devices, use_device
+from rookery.learning import GpuLearner, Learner, LearnReport, merge_reports
+from rookery.nets import CpuEvaluator, build_net
 from rookery.replay import DeviceWindow, Window, read_shard
-from rookery.run import Config, RunFolder, apply
-from rookery.run.posts import Posts
-from rookery.run.team import Team
-from rookery.runtime import Event, find_devices, use_device
 from rookery.search import SearchConfig
+from rookery.training import Config, RunFolder, apply
+from rookery.training.trainers.placement import TrainerPlacement
+from rookery.training.trainers.pool import TrainerPool
+from rookery.workers import WorkerEvent
 
 SPAWN = multiprocessing.get_context("spawn")
 EVERY_ROW = ("replay.window_max=10000000", "replay.window_min=10000000")
@@ -46,7 +47,7 @@ STEP = 32
 
 
 @dataclass(frozen=True)
-class Contestant:
+class PlayerSpec:
     """A way to learn."""
 
     name: str
@@ -63,26 +64,26 @@ APART = ("learning.method=data_parallel",)
 CUT = ("learning.method=pipeline",)
 IN_PARTS = ("learning.accumulate=4",)
 CONTESTANTS = [
-    Contestant("one trainer", TOGETHER),
-    Contestant("one process", threads=-1),
-    Contestant("distributed", TOGETHER, 2),
-    Contestant("gather_broadcast", (*TOGETHER, "learning.synchronise=gather_broadcast"), 2),
-    Contestant("parameter_server", (*TOGETHER, "learning.synchronise=parameter_server"), 2),
-    Contestant("distributed fp16", (*TOGETHER, "learning.compress=fp16"), 2),
-    Contestant("distributed bf16", (*TOGETHER, "learning.compress=bf16"), 2),
-    Contestant("distributed powersgd", (*TOGETHER, "learning.compress=powersgd"), 2),
-    Contestant("distributed topk", (*TOGETHER, "learning.compress=topk"), 2),
-    Contestant("data_parallel", APART, 2),
-    Contestant("data_parallel momentum", (*APART, "learning.outer_momentum=0.3"), 2),
-    Contestant("data_parallel topk", (*APART, "learning.compress=topk"), 2),
-    Contestant("uneven equal shares", (*TOGETHER, "learning.balance_every=0"), 2, is_uneven=True),
-    Contestant("uneven fair shares", (*TOGETHER, "learning.balance_every=16"), 2, is_uneven=True),
-    Contestant("one trainer in parts", (*TOGETHER, *IN_PARTS)),
-    Contestant("one process in parts", IN_PARTS, threads=-1),
-    Contestant("pipeline", CUT, 2),
-    Contestant("pipeline in parts", (*CUT, *IN_PARTS), 2),
-    Contestant("four trainers", TOGETHER, 4),
-    Contestant("four trainers apart", APART, 4),
+    PlayerSpec("one trainer", TOGETHER),
+    PlayerSpec("one process", threads=-1),
+    PlayerSpec("distributed", TOGETHER, 2),
+    PlayerSpec("gather_broadcast", (*TOGETHER, "learning.synchronise=gather_broadcast"), 2),
+    PlayerSpec("parameter_server", (*TOGETHER, "learning.synchronise=parameter_server"), 2),
+    PlayerSpec("distributed fp16", (*TOGETHER, "learning.compress=fp16"), 2),
+    PlayerSpec("distributed bf16", (*TOGETHER, "learning.compress=bf16"), 2),
+    PlayerSpec("distributed powersgd", (*TOGETHER, "learning.compress=powersgd"), 2),
+    PlayerSpec("distributed topk", (*TOGETHER, "learning.compress=topk"), 2),
+    PlayerSpec("data_parallel", APART, 2),
+    PlayerSpec("data_parallel momentum", (*APART, "learning.outer_momentum=0.3"), 2),
+    PlayerSpec("data_parallel topk", (*APART, "learning.compress=topk"), 2),
+    PlayerSpec("uneven equal shares", (*TOGETHER, "learning.balance_every=0"), 2, is_uneven=True),
+    PlayerSpec("uneven fair shares", (*TOGETHER, "learning.balance_every=16"), 2, is_uneven=True),
+    PlayerSpec("one trainer in parts", (*TOGETHER, *IN_PARTS)),
+    PlayerSpec("one process in parts", IN_PARTS, threads=-1),
+    PlayerSpec("pipeline", CUT, 2),
+    PlayerSpec("pipeline in parts", (*CUT, *IN_PARTS), 2),
+    PlayerSpec("four trainers", TOGETHER, 4),
+    PlayerSpec("four trainers apart", APART, 4),
 ]
 
 
@@ -103,7 +104,7 @@ class Lesson:
         return report
 
 
-class Captured(DeviceLearner):
+class Captured(GpuLearner):
     """Learns from the window on its device, whatever it is given."""
 
     def learn(self, window: Window, num_updates: int, **options: Any) -> LearnReport:
@@ -124,12 +125,12 @@ class Bench:
             self.window.add(read_shard(path, game=self.game))
         print(f"{len(self.window):,} rows, {options.batch_size} an update, {self.config.net}")
 
-    def run(self, contestant: Contestant) -> tuple[float, str]:
+    def run(self, player: PlayerSpec) -> tuple[float, str]:
         """Rows a second, and a line about it."""
-        config = apply(self.config, contestant.settings)
-        with self.learner(contestant, config) as learner:
+        config = apply(self.config, player.settings)
+        with self.learner(player, config) as learner:
             lesson = Lesson(learner, self.window)
-            self.warm_up(lesson, contestant)
+            self.warm_up(lesson, player)
             lesson.seconds, lesson.rows, reports = 0.0, 0, []
             nets: dict[str, nn.Module] = {}
             begun = cpu_seconds()
@@ -144,30 +145,30 @@ class Bench:
         errors = {name: self.errors_of(net) for name, net in nets.items()}
         return rate, describe(rate, cost, merge_reports(reports), errors)
 
-    def warm_up(self, lesson: Lesson, contestant: Contestant) -> None:
+    def warm_up(self, lesson: Lesson, player: PlayerSpec) -> None:
         """Until everybody has joined and the shares are settled."""
-        while len(lesson.learn(1).ranks) < contestant.workers * (not contestant.threads):
+        while len(lesson.learn(1).ranks) < player.workers * (not player.threads):
             continue
-        if contestant.is_uneven:
+        if player.is_uneven:
             share_a_core(trainers())
         lesson.learn(STEP)
 
     @contextmanager
-    def learner(self, contestant: Contestant, config: Config) -> Iterator[Any]:
+    def learner(self, player: PlayerSpec, config: Config) -> Iterator[Any]:
         net = build_net(config.net, self.game.planes_shape, self.game.num_actions, seed=1)
-        if contestant.threads:
+        if player.threads:
             yield self.alone(net, config)
             return
-        posts = Posts(self.devices, contestant.workers, threads=1)
-        team = Team(self.game, net, config=config, posts=posts, tell=tell)
+        posts = TrainerPlacement(self.devices, player.workers, threads=1)
+        team = TrainerPool(self.game, net, config=config, posts=posts, tell=tell)
         burner = SPAWN.Process(target=burn, daemon=True)
-        if contestant.is_uneven:
+        if player.is_uneven:
             burner.start()
         try:
             yield team
         finally:
             team.close()
-            if contestant.is_uneven:
+            if player.is_uneven:
                 burner.kill()
 
     def alone(self, net: nn.Module, config: Config) -> Any:
@@ -184,18 +185,20 @@ class Bench:
     def errors_of(self, net: nn.Module) -> float:
         """Share of moves of the bare averaged net that lose game value, in percent."""
         torch.set_num_threads(os.cpu_count() or 1)
-        evaluator = Evaluator(net.cpu(), self.game.planes_shape, method="float32", batch_size=512)
+        evaluator = CpuEvaluator(
+            net.cpu(), self.game.planes_shape, method="float32", batch_size=512
+        )
         player = SearchPlayer(
             self.game, evaluator, config=SearchConfig(), simulations=0, seed=1, name="net"
         )
-        return ruler_for(self.game).measure(player).errors
+        return strength_test_for(self.game).measure(player).errors
 
     def kill_one(self, method: tuple[str, ...]) -> str:
         """Seconds from a kill to the next completed update, and until there are two again."""
-        contestant = Contestant("killed", method, 2)
-        with self.learner(contestant, apply(self.config, contestant.settings)) as learner:
+        player = PlayerSpec("killed", method, 2)
+        with self.learner(player, apply(self.config, player.settings)) as learner:
             lesson = Lesson(learner, self.window)
-            self.warm_up(lesson, contestant)
+            self.warm_up(lesson, player)
             victims = trainers()
             update = min(timed(lesson) for _ in range(5))
             victims[0].kill()
@@ -238,7 +241,7 @@ def burn() -> None:
         pass
 
 
-def tell(event: Event) -> None:
+def tell(event: WorkerEvent) -> None:
     print(f"  {event.worker} {event.what}; {event.done}")
 
 
@@ -267,12 +270,12 @@ def main() -> None:
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     bench, first = Bench(options), 0.0
-    for contestant in CONTESTANTS:
-        if options.only and contestant.name not in options.only.split(","):
+    for player in CONTESTANTS:
+        if options.only and player.name not in options.only.split(","):
             continue
-        rate, said = bench.run(contestant)
+        rate, said = bench.run(player)
         first = first or rate
-        print(f"{contestant.name}: {rate / first:.2f}x, {said}", flush=True)
+        print(f"{player.name}: {rate / first:.2f}x, {said}", flush=True)
     for method in (TOGETHER, CUT):
         print(f"killed trainer, {method[0]}: {bench.kill_one(method)}", flush=True)
 

@@ -29,12 +29,12 @@ def replay_megabytes() -> tuple[float, float]:
     """A million rows in memory and on disk."""
     import numpy as np
 
-    from rookery.games import game
+    from rookery.games import load_game
     from rookery.replay import Samples, write_shard
     from rookery.search import SearchConfig
     from rookery.selfplay import SelfPlay, SelfPlayConfig
 
-    rules = game("connect4")
+    rules = load_game("connect4")
 
     def know_nothing(planes: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
         return np.zeros((len(planes), 7), np.float32), np.full((len(planes), 3), 1 / 3, np.float32)

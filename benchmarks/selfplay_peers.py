@@ -66,20 +66,20 @@ def rookery_rate(seconds: float) -> Rate:
     """Our self-play, and the bare forward of the same evaluator at the same batch."""
     import numpy as np
 
-    from rookery.games import game
-    from rookery.nets import Evaluator, NetConfig, build_net
+    from rookery.games import load_game
+    from rookery.nets import CpuEvaluator, NetConfig, build_net
     from rookery.replay import Samples
     from rookery.search import SearchConfig
     from rookery.selfplay import SelfPlay, SelfPlayConfig
 
-    rules, batch = game("connect4"), max(BATCHES)
+    rules, batch = load_game("connect4"), max(BATCHES)
     config = NetConfig(
         width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
     )
     net = build_net(config, rules.planes_shape, rules.num_actions)
-    evaluator = Evaluator(net, rules.planes_shape, batch_size=batch, threads=1)
-    manner = SelfPlayConfig(games=batch, simulations=str(SIMULATIONS), opening_share=0.0)
-    selfplay = SelfPlay(rules, evaluator, config=manner, search=SearchConfig(), seed=0)
+    evaluator = CpuEvaluator(net, rules.planes_shape, batch_size=batch, threads=1)
+    params = SelfPlayConfig(games=batch, simulations=str(SIMULATIONS), opening_share=0.0)
+    selfplay = SelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=0)
     planes = np.zeros((batch, *rules.planes_shape), np.float32)
     forwards = batch * calls_per_second(lambda: evaluator(planes), seconds / 4)
     positions = evaluations = 0
@@ -125,14 +125,14 @@ def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
     """Whole games of alpha-zero-general, one after the other."""
     import numpy as np
 
-    from rookery.nets import Evaluator, NetConfig, build_net
+    from rookery.nets import CpuEvaluator, NetConfig, build_net
 
     coach_class, game_class = import_alpha_zero_general(folder)
     shape, asked = (2, 6, 7), 0
     config = NetConfig(
         width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
     )
-    evaluator = Evaluator(
+    evaluator = CpuEvaluator(
         build_net(config, shape, 7), shape, method="float32", batch_size=1, threads=1
     )
 
@@ -216,7 +216,7 @@ def best_mctx_setting(options: argparse.Namespace) -> list[str]:
     return setting
 
 
-def contestants(options: argparse.Namespace) -> dict[str, tuple[str, list[str]]]:
+def players(options: argparse.Namespace) -> dict[str, tuple[str, list[str]]]:
     """Interpreter and extra options of everybody who takes part."""
     taking_part: dict[str, tuple[str, list[str]]] = {"rookery": (sys.executable, [])}
     if options.peers_python and (setting := best_mctx_setting(options)):
@@ -229,7 +229,7 @@ def contestants(options: argparse.Namespace) -> dict[str, tuple[str, list[str]]]
 
 def play_rounds(options: argparse.Namespace) -> dict[str, list[Rate]]:
     """Rates of every round; who fails once does not play on."""
-    taking_part = contestants(options)
+    taking_part = players(options)
     rates: dict[str, list[Rate]] = {}
     for _ in range(options.rounds):
         for name, (python, extra) in list(taking_part.items()):
@@ -270,11 +270,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64, help=argparse.SUPPRESS)
     parser.add_argument("--dtype", default="float32", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.contestant:
+    if options.player:
         os.environ.update(THREADS)
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {options.core})
-        print(json.dumps(asdict(contest(options.contestant, options))))
+        print(json.dumps(asdict(contest(options.player, options))))
         return
     with tempfile.TemporaryDirectory() as options.cache:  # mctx compiles in its first round only
         report(play_rounds(options))

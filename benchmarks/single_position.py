@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from rookery.games import Course, Game, game
-from rookery.nets import CudaEvaluator, Evaluator, NetConfig, build_net
-from rookery.runtime import find_device, use_device
-from rookery.search import SearchConfig, SingleSearch, busy_leaves
+from rookery.games import Board, Game, load_game
+from rookery.gpu import find_device, use_device
+from rookery.nets import CpuEvaluator, GpuEvaluator, NetConfig, build_net
+from rookery.search import AnalysisSearch, SearchConfig, choose_leaves
 
 POSITION = "r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9"
 MOST_NODES = 500_000
@@ -35,8 +35,8 @@ def random_evaluator(rules: Game, shape: str, devices: str) -> Any:
     device = find_device(devices)
     if device.type == "cuda":
         use_device(device)
-        return CudaEvaluator(net, rules.planes_shape, device=device)
-    return Evaluator(net, rules.planes_shape, method="float32")
+        return GpuEvaluator(net, rules.planes_shape, device=device)
+    return CpuEvaluator(net, rules.planes_shape, method="float32")
 
 
 def give_opinions(net: torch.nn.Module, rules: Game) -> None:
@@ -66,9 +66,9 @@ def measure(rules: Game, evaluator: Any, leaves: int, seconds: float) -> str:
     """One wave size: the search, and the bare net beside it."""
     planes = np.random.default_rng(1).random((leaves, *rules.planes_shape), np.float32)
     config = SearchConfig()
-    search = SingleSearch(rules, evaluator, config=config, max_nodes=MOST_NODES, leaves=leaves)
-    course = Course(rules, rules.position(POSITION))
-    search.place(course.state, course.memory)
+    search = AnalysisSearch(rules, evaluator, config=config, max_nodes=MOST_NODES, leaves=leaves)
+    board = Board(rules, rules.position(POSITION))
+    search.place(board.state, board.repetitions)
     waves = 0
 
     def count_wave() -> bool:
@@ -89,10 +89,10 @@ def main() -> None:
     parser.add_argument("--leaves", default="1,2,4,8,16,32,64")
     parser.add_argument("--seconds", type=float, default=3.0)
     options = parser.parse_args()
-    rules = game("chess")
+    rules = load_game("chess")
     for shape in options.nets.split(","):
         evaluator = random_evaluator(rules, shape, options.devices)
-        print(f"net {shape} on {options.devices}: auto is {busy_leaves(rules, evaluator)} leaves")
+        print(f"net {shape} on {options.devices}: auto is {choose_leaves(rules, evaluator)} leaves")
         for leaves in map(int, options.leaves.split(",")):
             print(measure(rules, evaluator, leaves, options.seconds), flush=True)
 

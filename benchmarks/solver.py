@@ -10,7 +10,7 @@ import sys
 import time
 
 from rookery.arena.solvers import GROUPS, Connect4Solver, load_positions
-from rookery.games import State, game
+from rookery.games import State, load_game
 
 POSITIONS = 20
 
@@ -27,7 +27,7 @@ def measure(states: list[State]) -> tuple[float, int]:
 def main() -> None:
     """Print the lines."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else POSITIONS
-    connect4 = game("connect4")
+    connect4 = load_game("connect4")
     positions = load_positions()
     measure([connect4.position(positions[-1].moves)])  # compiles
     for group in GROUPS:

@@ -24,10 +24,10 @@ import torch
 from learners import Bench
 from torch import nn
 
-from rookery.arena import SearchPlayer, ruler_for, sample_boards
-from rookery.nets import CudaEvaluator, Evaluator, build_net, count_parameters, count_spikes
-from rookery.run import apply
+from rookery.arena import SearchPlayer, sample_boards, strength_test_for
+from rookery.nets import CpuEvaluator, GpuEvaluator, build_net, count_parameters, count_spikes
 from rookery.search import SearchConfig
+from rookery.training import apply
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 STEP = 16
@@ -48,7 +48,7 @@ HEADINGS = (
 
 
 @dataclass(frozen=True)
-class Look:
+class PartResult:
     """A net on its way."""
 
     net: nn.Module
@@ -86,7 +86,7 @@ class Comparison:
             f"{self.strength(by_time)} ({by_time.updates} updates)",
         ]
 
-    def learn(self, learner: Any) -> tuple[Look, Look]:
+    def learn(self, learner: Any) -> tuple[PartResult, PartResult]:
         """The averaged net after so many updates, and after so much time."""
         learner.learn(self.bench.window, WARM_UP, progress=0.0)
         begin, found = self.clock(), {}
@@ -99,7 +99,7 @@ class Comparison:
             }
             for name in (name for name, is_there in ends.items() if is_there and name not in found):
                 net = deepcopy(learner.play_net).cpu()
-                found[name] = Look(net, updates, seconds, report.losses.total)
+                found[name] = PartResult(net, updates, seconds, report.losses.total)
         return found["updates"], found["time"]
 
     def forward_speed(self, net: nn.Module) -> str:
@@ -111,7 +111,7 @@ class Comparison:
             best = min(best, self.clock() - begin)
         return f"{BATCH / best:,.0f} ({evaluator.method})"
 
-    def strength(self, look: Look) -> str:
+    def strength(self, look: PartResult) -> str:
         errors = [self.errors(look.net, simulations) for simulations in (0, SIMULATIONS)]
         return f"{look.loss:.3f}, {errors[0]:.1f} %, {errors[1]:.1f} %"
 
@@ -125,13 +125,13 @@ class Comparison:
             seed=1,
             name="net",
         )
-        return ruler_for(self.game).measure(player).errors
+        return strength_test_for(self.game).measure(player).errors
 
     def evaluator(self, net: nn.Module, method: str) -> Any:
         shape = self.game.planes_shape
         if self.device.type == "cuda":
-            return CudaEvaluator(net, shape, device=self.device, method=method)
-        return Evaluator(net, shape, method=method, batch_size=BATCH)
+            return GpuEvaluator(net, shape, device=self.device, method=method)
+        return CpuEvaluator(net, shape, method=method, batch_size=BATCH)
 
 
 def main() -> None:

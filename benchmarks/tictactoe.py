@@ -27,9 +27,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
 
-    from rookery.arena import ruler_for
+    from rookery.arena import strength_test_for
     from rookery.interface.players import make_player
-    from rookery.run import RunFolder
+    from rookery.training import RunFolder
 
     for seed in range(1, options.seeds + 1):
         with tempfile.TemporaryDirectory() as place:
@@ -37,7 +37,7 @@ def main() -> None:
             seconds = train(seed, folder)
             rules = RunFolder(folder).game
             player = make_player(f"{folder}:50", rules, seed=1, inference="float32")
-            *_, total, lost = ruler_for(rules).measure(player).rows
+            *_, total, lost = strength_test_for(rules).measure(player).rows
         print(
             f"tictactoe seed {seed}: {seconds:.0f} s, {total.errors.count} errors in "
             f"{total.number} positions, {lost.errors.count} of {lost.number} games lost"

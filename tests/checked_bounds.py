@@ -16,8 +16,8 @@ rookery.base.parallel = rookery.base.compiled  # before any kernel is defined
 
 import toy  # noqa: E402
 from rookery.arena.lockstep import outcomes, successors  # noqa: E402
-from rookery.games import ONGOING, Course, Game, game  # noqa: E402
-from rookery.search import Search, SearchConfig, SingleSearch  # noqa: E402
+from rookery.games import ONGOING, Board, Game, load_game  # noqa: E402
+from rookery.search import AnalysisSearch, CpuSearch, SearchConfig  # noqa: E402
 from rookery.selfplay import SelfPlay, SelfPlayConfig  # noqa: E402
 
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
@@ -43,7 +43,7 @@ def search_all(rules: Game, roots: Any, *, simulations: int, is_short: bool = Fa
     """Search `roots` together by both methods, with and without noise."""
     for method in METHODS:
         for explore in (False, True):
-            search = Search(
+            search = CpuSearch(
                 rules,
                 toy.hashed(rules.num_actions),
                 config=SearchConfig(method=method),
@@ -62,20 +62,20 @@ def search_all(rules: Game, roots: Any, *, simulations: int, is_short: bool = Fa
 def search_alone(rules: Game, root: Any) -> None:
     """Grow one tree of one node, then one that is filled up, and let its root move on."""
     for max_nodes in (1, 30):
-        search = SingleSearch(
+        search = AnalysisSearch(
             rules,
             toy.hashed(rules.num_actions),
             config=SearchConfig(),
             max_nodes=max_nodes,
             leaves=4,
         )
-        course = Course(rules, root)
-        search.place(course.state, course.memory)
+        board = Board(rules, root)
+        search.place(board.state, board.repetitions)
         search.grow(60)
         action = search.lines(3)[0].actions[0]
-        course.play(action)
-        if rules.rules.outcome(course.state) == ONGOING:
-            search.place(course.state, course.memory, moves=[action])
+        board.play(action)
+        if rules.rules.outcome(board.state) == ONGOING:
+            search.place(board.state, board.repetitions, moves=[action])
             search.grow(60)
 
 
@@ -95,7 +95,7 @@ def play_games(rules: Game, *, moves: int, max_plies: int) -> None:
 
 
 def main(name: str, *flags: str) -> None:
-    rules = game(name)
+    rules = load_game(name)
     roots = positions(rules)
     if "overflow" in flags:
         search_all(rules, roots[:1], simulations=1, is_short=True)

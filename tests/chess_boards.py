@@ -9,10 +9,19 @@ import chess
 import numpy as np
 import rust_chess
 
-from rookery.games import DRAW, LOSS, ONGOING, Action, Game, bind_memory, game, new_memory
+from rookery.games import (
+    DRAW,
+    LOSS,
+    ONGOING,
+    Action,
+    Game,
+    bind_repetitions,
+    load_game,
+    new_repetitions,
+)
 from rookery.games.chess.actions import FROM_TO
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 STARTS = (
     chess.STARTING_FEN,
     "r3k2r/pppqbppp/2n2n2/3pp3/3PP1b1/2N2N2/PPPQBPPP/R3K2R w KQkq - 0 1",
@@ -58,8 +67,8 @@ class OurBoard:
 
     def __init__(self, fen: str = chess.STARTING_FEN, rules: Game = CHESS) -> None:
         self.game, self.state = rules, rules.position(fen)
-        self._memory = new_memory(rules, 1)
-        self._play = bind_memory(rules.rules).play
+        self._memory = new_repetitions(rules, 1)
+        self._play = bind_repetitions(rules.rules).play
 
     def actions(self) -> list[Action]:
         return self.game.legal_actions(self.state)

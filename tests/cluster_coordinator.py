@@ -14,10 +14,11 @@ from collections import defaultdict
 from dataclasses import asdict
 from typing import Any
 
-import crew_roles
-from rookery.runtime import Cluster, ClusterWorker, Crew, Event, Limits, Message
+import worker_functions
 
-LIMITS = Limits(silence_seconds=4.0, start_seconds=5.0, restarts=2, first_pause=0.1)
+from rookery.workers import Cluster, ClusterWorker, Message, RestartPolicy, WorkerEvent, WorkerPool
+
+LIMITS = RestartPolicy(silence_seconds=4.0, start_seconds=5.0, restarts=2, first_pause=0.1)
 
 
 def say(kind: str, **what: Any) -> None:
@@ -32,14 +33,14 @@ class Coordinator:
         self.todo: list[int] = []
         self.handed_out: dict[int, set[int]] = defaultdict(set)
         self.next_piece = 0
-        self.crew = Crew("actor", size, self.start, limits=LIMITS, tell=self.tell)
+        self.crew = WorkerPool("actor", size, self.start, limits=LIMITS, tell=self.tell)
 
     def start(self, name: str, number: int, incarnation: int) -> ClusterWorker:
         """A worker; what the one before it has left undone is done by others."""
         self.todo += sorted(self.handed_out.pop(number, ()))
-        return self.cluster.start(name, crew_roles.squaring, {})
+        return self.cluster.start(name, worker_functions.squaring, {})
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: WorkerEvent) -> None:
         say("event", **asdict(event))
 
     def attend(self, *, may_begin: bool) -> None:

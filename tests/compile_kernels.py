@@ -11,8 +11,8 @@ import numba
 import torch
 from torch import Tensor
 
-import rookery.runtime
-from rookery.runtime import gpu
+import rookery.gpu
+from rookery.gpu import kernels as gpu
 
 TARGET = (9, 0)
 done: set[Any] = set()
@@ -38,7 +38,7 @@ def pretend() -> None:
     for module in list(sys.modules.values()):
         if module.__name__.startswith("numba") and hasattr(module, "get_current_device"):
             module.get_current_device = lambda: Nobody
-    gpu.launch = rookery.runtime.launch = compile_it
+    gpu.launch = rookery.gpu.launch = compile_it
 
 
 class Blank:
@@ -60,22 +60,22 @@ class Blank:
 
 def main(name: str, dtype: str) -> None:
     pretend()
-    from rookery.games import game
+    from rookery.games import load_game
     from rookery.replay import DeviceWindow, ReplayConfig
     from rookery.search import SearchConfig, new_search
     from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 
-    rules = game(name)
+    rules = load_game(name)
     net = Blank(rules.num_actions, getattr(torch, dtype))
-    manner, search = SelfPlayConfig(games=64, simulations="4"), SearchConfig()
-    selfplay = DeviceSelfPlay(rules, net, config=manner, search=search, moves=4, seed=0)
+    params, search = SelfPlayConfig(games=64, simulations="4"), SearchConfig()
+    selfplay = DeviceSelfPlay(rules, net, config=params, search=search, moves=4, seed=0)
     selfplay.restore(selfplay.state())
     selfplay.play(1, progress=0.0)
     harvest = selfplay.collect()
     window = DeviceWindow(rules, ReplayConfig(window_min=64, window_max=128), net.device)
     window.append(harvest.rows, harvest.used[1:], iteration=0)
     window.draw(8, result_mix=0.5)
-    compile_it(gpu.turn_tile, 1, *(gpu.view(torch.zeros((2, 2))) for _ in range(2)))
+    compile_it(gpu.transpose_tile, 1, *(gpu.view(torch.zeros((2, 2))) for _ in range(2)))
     for method in ("gumbel", "puct"):
         options = {"num_games": 8, "max_simulations": 4, "explore": False, "seed": 0}
         new_search(rules, net, config=SearchConfig(method=method), **options).run(4)

@@ -2,7 +2,7 @@
 
 import psutil
 
-from rookery.runtime import Crew, Message
+from rookery.workers import Message, WorkerPool
 
 
 def workers() -> list[psutil.Process]:
@@ -11,7 +11,7 @@ def workers() -> list[psutil.Process]:
     return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
-class KilledAtFirstAnswer(Crew):
+class KilledAtFirstAnswer(WorkerPool):
     """All its workers are killed when one of them has answered for the first time."""
 
     is_done = False

@@ -10,15 +10,16 @@ import psutil
 import torch
 
 from rank_processes import TOGETHER, random_window
-from rookery.games import game
+from rookery.games import load_game
 from rookery.learning import LearningConfig, RankLearner
 from rookery.nets import NetConfig, build_net
-from rookery.run import Config, RunConfig, trainer
-from rookery.run.posts import Posts
-from rookery.run.team import Team
-from rookery.runtime import Cluster, Event, Link
+from rookery.training import Config, RunConfig
+from rookery.training.trainers import trainer
+from rookery.training.trainers.placement import TrainerPlacement
+from rookery.training.trainers.pool import TrainerPool
+from rookery.workers import Channel, Cluster, WorkerEvent
 
-RULES = game("connect4")
+RULES = load_game("connect4")
 CONFIG = replace(TOGETHER, patience=4.0)
 
 
@@ -36,38 +37,38 @@ class Fallible(RankLearner):
         return super()._batch(window, number)
 
 
-def throwing_now_and_then(link: Link, job: Mapping[str, Any]) -> None:
+def throwing_now_and_then(link: Channel, job: Mapping[str, Any]) -> None:
     """A trainer that has an accident every fifty batches or so."""
     Fallible.batches_left = int(np.random.default_rng(os.getpid()).integers(40, 56))
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
     trainer.trainer(link, job)
 
 
-def throwing_at_once(link: Link, job: Mapping[str, Any]) -> None:
+def throwing_at_once(link: Channel, job: Mapping[str, Any]) -> None:
     """A trainer that never gets anywhere."""
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
     trainer.trainer(link, job)
 
 
-def from_elsewhere(link: Link, job: Mapping[str, Any]) -> None:
+def from_elsewhere(link: Channel, job: Mapping[str, Any]) -> None:
     """A trainer of another version."""
     trainer.__version__ = "0.0.1"  # type: ignore[attr-defined]
     trainer.trainer(link, job)
 
 
-class Accidental(Team):
+class Accidental(TrainerPool):
     """A team whose trainers have accidents."""
 
     role = staticmethod(throwing_now_and_then)
 
 
-class Hopeless(Team):
+class Hopeless(TrainerPool):
     """A team of which nobody gets anywhere."""
 
     role = staticmethod(throwing_at_once)
 
 
-class Outdated(Team):
+class Outdated(TrainerPool):
     """A team of another version."""
 
     role = staticmethod(from_elsewhere)
@@ -76,10 +77,10 @@ class Outdated(Team):
 def new_team(
     size: int,
     config: LearningConfig = CONFIG,
-    kind: type[Team] = Team,
+    kind: type[TrainerPool] = TrainerPool,
     *,
     cluster: Cluster | None = None,
-) -> tuple[Team, list[Event]]:
+) -> tuple[TrainerPool, list[WorkerEvent]]:
     """A team with the net of `rank_processes.new_learner`, and what it tells."""
     settings = Config(
         "connect4",
@@ -89,8 +90,8 @@ def new_team(
         net=NetConfig(width=8, depth=1),
     )
     net = build_net(settings.net, RULES.planes_shape, RULES.num_actions, seed=3)
-    events: list[Event] = []
-    posts = Posts((torch.device("cpu"),), size, cluster, threads=1)
+    events: list[WorkerEvent] = []
+    posts = TrainerPlacement((torch.device("cpu"),), size, cluster, threads=1)
     return kind(RULES, net, config=settings, posts=posts, tell=events.append), events
 
 

@@ -14,12 +14,12 @@ from torch.distributed import FileStore
 
 from rank_processes import forbid_pickles
 from rookery.base import read_arrays, write_arrays
-from rookery.games import Game, game
-from rookery.learning import Group, GroupBroken, Learner, LearningConfig, Place
-from rookery.learning.part import PartLearner
-from rookery.learning.pipeline import Pipeline, clip_gradients
-from rookery.learning.transit import deal_arrays, gather_arrays
-from rookery.nets import NetConfig, build_net, cut_net
+from rookery.games import Game, load_game
+from rookery.learning import GroupFailed, Learner, LearningConfig, ProcessGroup, RankSpec
+from rookery.learning.pipeline.gradients import Pipeline, clip_gradients
+from rookery.learning.pipeline.rank import PipelineLearner
+from rookery.learning.pipeline.transfer import deal_arrays, gather_arrays
+from rookery.nets import NetConfig, build_net, split_net
 from rookery.replay import Batch
 
 CPU = torch.device("cpu")
@@ -107,16 +107,16 @@ def learn_all(rank: int, size: int, folder: Path) -> None:
     torch.set_num_threads(1)
     forbid_pickles()
     store = FileStore(str(folder / "store"))
-    group = Group(Place(store, 1, rank, size, patience=PATIENCE))
+    group = ProcessGroup(RankSpec(store, 1, rank, size, patience=PATIENCE))
     for case in CASES:
         if case.ranks == size:
             learn(case, folder, group)
     lose_a_neighbour(folder, group)
 
 
-def learn(case: Case, folder: Path, group: Group) -> None:
+def learn(case: Case, folder: Path, group: ProcessGroup) -> None:
     """Learn, write everything down, and go on from the middle with new learners."""
-    rules = game("tictactoe")
+    rules = load_game("tictactoe")
     learner = new_learner(case, group)
     weights = held_weights()
     losses = updates(learner, range(1))
@@ -139,16 +139,16 @@ def learn(case: Case, folder: Path, group: Group) -> None:
     (folder / f"{case.name}-{group.rank}.json").write_text(json.dumps(told))
 
 
-def new_learner(case: Case, group: Group) -> PartLearner:
-    rules = game("tictactoe")
+def new_learner(case: Case, group: ProcessGroup) -> PipelineLearner:
+    rules = load_game("tictactoe")
     net = whole_net(rules, case.depth)
-    return PartLearner(rules, net, config=case.config, seed=0, group=group, device=CPU)
+    return PipelineLearner(rules, net, config=case.config, seed=0, group=group, device=CPU)
 
 
-def dealt(case: Case, whole: dict[str, np.ndarray], group: Group) -> dict[str, np.ndarray]:
+def dealt(case: Case, whole: dict[str, np.ndarray], group: ProcessGroup) -> dict[str, np.ndarray]:
     """This rank's share of a whole state that the first has."""
-    net = whole_net(game("tictactoe"), case.depth)
-    parts = [cut_net(net, rank, num_parts=group.size) for rank in range(group.size)]
+    net = whole_net(load_game("tictactoe"), case.depth)
+    parts = [split_net(net, rank, num_parts=group.size) for rank in range(group.size)]
     return deal_arrays(whole, parts, group=group)
 
 
@@ -159,9 +159,11 @@ def held_weights() -> int:
     return sum(weight.numel() for weight in weights if weight.requires_grad)
 
 
-def raw_gradients(rules: Game, case: Case, group: Group) -> tuple[dict[str, np.ndarray], float]:
+def raw_gradients(
+    rules: Game, case: Case, group: ProcessGroup
+) -> tuple[dict[str, np.ndarray], float]:
     """Gradients of a method used alone, not clipped, and the norm that clipping them tells."""
-    part = cut_net(whole_net(rules, case.depth), group.rank, num_parts=group.size)
+    part = split_net(whole_net(rules, case.depth), group.rank, num_parts=group.size)
     method = Pipeline(
         part,
         planes_shape=rules.planes_shape,
@@ -183,7 +185,7 @@ def write_whole(path: Path, arrays: dict[str, np.ndarray]) -> None:
     distributed.barrier()
 
 
-def lose_a_neighbour(folder: Path, group: Group) -> None:
+def lose_a_neighbour(folder: Path, group: ProcessGroup) -> None:
     """The last rank vanishes; how long the others took to notice is written down."""
     learner = new_learner(next(c for c in CASES if c.ranks == group.size), group)
     updates(learner, range(1))
@@ -192,6 +194,6 @@ def lose_a_neighbour(folder: Path, group: Group) -> None:
     begin = time.monotonic()
     try:
         updates(learner, range(1, 2))
-    except GroupBroken:
+    except GroupFailed:
         (folder / f"lost-{group.rank}").write_text(str(time.monotonic() - begin))
     os._exit(0)

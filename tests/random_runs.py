@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rookery.nets import NetConfig, build_net
-from rookery.run import RunFolder, recipe_for
+from rookery.training import RunFolder, recipe_for
 
 
 def random_run(path: Path, game: str, *, width: int = 8, depth: int = 1, seed: int = 1) -> Path:

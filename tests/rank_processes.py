@@ -12,8 +12,8 @@ import torch
 from torch.distributed import FileStore, distributed_c10d
 
 from rookery.base import generator, read_arrays, write_arrays
-from rookery.games import Game, GameRecord, game
-from rookery.learning import Learner, LearningConfig, Place, RankLearner
+from rookery.games import Game, GameRecord, load_game
+from rookery.learning import Learner, LearningConfig, RankLearner, RankSpec
 from rookery.nets import NetConfig, build_net
 from rookery.replay import ReplayConfig, Samples, Window
 
@@ -82,7 +82,7 @@ def new_learner(
     kind: type[Learner], config: LearningConfig, shape: NetConfig = RESIDUAL
 ) -> Learner:
     """A learner of Connect Four with a small tower."""
-    rules = game("connect4")
+    rules = load_game("connect4")
     net = build_net(shape, rules.planes_shape, rules.num_actions, seed=3)
     return kind(rules, net, config=config, seed=7)
 
@@ -140,7 +140,7 @@ def _learn(job: Job, answers: "Queue[tuple[int, dict[str, Any]]]") -> None:
     try:
         job.folder.mkdir(exist_ok=True)
         store = FileStore(str(job.folder / "store"))
-        place = Place(store, 1, job.rank, job.size, patience=20.0)
+        place = RankSpec(store, 1, job.rank, job.size, patience=20.0)
         learner.join(place, source=0)
         stretch = learner.learn_until(window, job.updates, progress=0.2)
         write_arrays(job.folder / str(job.rank), learner.state())

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rookery.nets.rounding import LEVELS, Layer
+from rookery.nets.inference.quantize import LEVELS, Layer
 
 
 def run_layers(layers: list[Layer], planes: Tensor) -> Tensor:

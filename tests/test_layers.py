@@ -1,4 +1,4 @@
-"""Imports only go down, and only to a room, never to a file behind it (DESIGN.md, floors)."""
+"""A package imports from lower layers only, and never from a module inside another package."""
 
 import ast
 from collections.abc import Iterator
@@ -9,16 +9,17 @@ import pytest
 import rookery
 
 PACKAGE = Path(rookery.__file__).parent
-FLOORS = {
+LAYERS = {
     "base": 1,
-    **dict.fromkeys(["games", "nets", "runtime"], 2),
-    **dict.fromkeys(["search", "replay"], 3),
-    **dict.fromkeys(["selfplay", "learning", "arena"], 4),
-    "run": 5,
-    "interface": 6,
+    **dict.fromkeys(["gpu", "workers"], 2),
+    **dict.fromkeys(["games", "nets"], 3),
+    **dict.fromkeys(["search", "replay"], 4),
+    **dict.fromkeys(["selfplay", "learning", "arena"], 5),
+    "training": 6,
+    "interface": 8,
 }
 FORBIDDEN = {("search", "nets"), ("replay", "nets")}
-ROOF = max(FLOORS.values()) + 1  # files beside the rooms, such as __main__.py
+TOP = max(LAYERS.values()) + 1  # files beside the packages, such as __main__.py
 
 
 def imported(source: str) -> Iterator[str]:
@@ -27,7 +28,7 @@ def imported(source: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "a relative import hides its floor; write rookery.ROOM"
+            assert node.level == 0, "write absolute imports: rookery.PACKAGE"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             names = names if node.module == "rookery" else [node.module or ""]
         else:
@@ -35,47 +36,47 @@ def imported(source: str) -> Iterator[str]:
         yield from (name for name in names if name.split(".")[0] == "rookery")
 
 
-def complaint(room: str, name: str) -> str | None:
-    """Why a file of `room` must not import `name`, or None."""
+def complaint(package: str, name: str) -> str | None:
+    """Why a file of `package` must not import `name`, or None."""
     target = name.split(".")[1] if "." in name else ""
-    if target == room or target not in FLOORS:
+    if target == package or target not in LAYERS:
         return None
-    if FLOORS[target] >= FLOORS.get(room, ROOF) or (room, target) in FORBIDDEN:
-        return f"{room} must not import {name}: it is not on a lower floor, or barred"
+    if LAYERS[target] >= LAYERS.get(package, TOP) or (package, target) in FORBIDDEN:
+        return f"{package} must not import {name}: it is not in a lower layer, or barred"
     if name.count(".") > 1:
-        return f"{room} must import from rookery.{target}, not from {name}, a file behind it"
+        return f"{package} must import from rookery.{target}, not from {name}, a module inside it"
     return None
 
 
-def test_every_import_goes_down_to_a_room() -> None:
+def test_every_import_goes_down_to_a_package() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
-        room = path.relative_to(PACKAGE).parts[0]
+        package = path.relative_to(PACKAGE).parts[0]
         for name in imported(path.read_text()):
-            assert complaint(room, name) is None, f"{path}: {complaint(room, name)}"
+            assert complaint(package, name) is None, f"{path}: {complaint(package, name)}"
 
 
-def test_every_folder_with_code_is_a_room() -> None:
-    rooms = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*/*.py")}
-    assert rooms <= set(FLOORS), f"rooms without a floor: {sorted(rooms - set(FLOORS))}"
+def test_every_folder_with_code_is_a_package() -> None:
+    packages = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*/*.py")}
+    assert packages <= set(LAYERS), f"packages without a layer: {sorted(packages - set(LAYERS))}"
 
 
 @pytest.mark.parametrize(
-    ("room", "line"),
+    ("package", "line"),
     [
         ("base", "import rookery.games"),
         ("games", "from rookery.nets import build_net"),
         ("search", "from rookery import nets"),
         ("search", "def f():\n    from rookery.replay import Window"),
         ("arena", "from rookery.games.registry import game"),
-        ("run", "import rookery.interface.cli"),
+        ("training", "import rookery.interface.cli"),
     ],
 )
-def test_a_climbing_or_sideways_import_is_found(room: str, line: str) -> None:
-    assert [complaint(room, name) for name in imported(line)] != [None]
+def test_a_upward_or_sideways_import_is_found(package: str, line: str) -> None:
+    assert [complaint(package, name) for name in imported(line)] != [None]
 
 
 @pytest.mark.parametrize(
-    ("room", "line"),
+    ("package", "line"),
     [
         ("arena", "from rookery.games import game"),
         ("games", "from rookery.games.game import Game"),
@@ -84,5 +85,5 @@ def test_a_climbing_or_sideways_import_is_found(room: str, line: str) -> None:
         ("base", "import numpy"),
     ],
 )
-def test_a_proper_import_is_allowed(room: str, line: str) -> None:
-    assert not any(complaint(room, name) for name in imported(line))
+def test_a_proper_import_is_allowed(package: str, line: str) -> None:
+    assert not any(complaint(package, name) for name in imported(line))

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.games import check_game, game
+from rookery.games import check_game, load_game
+from rookery.gpu import find_device
 from rookery.interface.cli.app import run
-from rookery.runtime import find_device
 
 ROOT = Path(__file__).parents[1]
 GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/chess.md")
@@ -187,7 +187,7 @@ def test_python_of_an_exported_net_works(
 
 def test_the_game_of_the_docs_is_short_and_keeps_the_contract(newcomer: Path) -> None:
     assert len((newcomer / "hexapawn.py").read_text().splitlines()) < 100
-    findings = check_game(game(str(newcomer / "hexapawn.py")), games=10)
+    findings = check_game(load_game(str(newcomer / "hexapawn.py")), games=10)
     assert all(finding.ok and not finding.doubtful for finding in findings), findings
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from rookery.arena import MatchPlan, Player, UciPlayer, plain_player, play_part, rate, report_match
-from rookery.arena.players.engines import FAMILIES, read_engine
+from rookery.arena import MatchPlan, Player, UciPlayer, named_player, play_part, rate, report_match
+from rookery.arena.players.engine_specs import FAMILIES, read_engine
 from rookery.base import ConfigError, write_atomic
-from rookery.games import Game, game
+from rookery.games import Game, load_game
 
 RUNGS = (
     "random",
@@ -49,7 +49,7 @@ Match = dict[str, Any]
 
 def play(a: str, b: str, *, games: int, seed: int) -> Match:
     """A match of two rungs; engines that fail must not shape the scale."""
-    chess, plan = game("chess"), MatchPlan(games, seed, 0, book=True)
+    chess, plan = load_game("chess"), MatchPlan(games, seed, 0, book=True)
     players = [make_player(text, chess, seed=seed + side) for side, text in enumerate((a, b))]
     parts = [plan.openings(chess, part) for part in range(plan.parts)]
     openings = [opening for part in parts for opening in part]
@@ -71,7 +71,7 @@ def make_player(text: str, chess: Game, *, seed: int) -> Player:
     """The rung, with as many engines as keep a busy machine busy."""
     if text.partition(":")[0] in FAMILIES and "~" not in text:
         return UciPlayer(chess, read_engine(text), engines=ENGINES)
-    return plain_player(text, chess, seed=seed)
+    return named_player(text, chess, seed=seed)
 
 
 def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:

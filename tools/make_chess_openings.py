@@ -17,16 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from rookery.arena.players.engine import Engine, EngineSpec
-from rookery.arena.players.engines import read_engine
+from rookery.arena.players.engine_specs import read_engine
 from rookery.base import generator, write_atomic
-from rookery.games import game
+from rookery.games import load_game
 
 SCORE = re.compile(r"info .*\bmultipv (\d+) score cp (-?\d+)\b.* pv (\S+)")
 CHOICES = 8
 Scores = dict[str, int]
 
 
-class Analyst:
+class Analyser:
     """Stockfish at full strength, asked for the scores of the best moves."""
 
     def __init__(self, depth: int, choices: int) -> None:
@@ -55,7 +55,7 @@ class Analyst:
                     return dict(found.values())
 
 
-def draw_line(analyst: Analyst, plies: int, margin: int, stream: np.random.Generator) -> list[str]:
+def draw_line(analyst: Analyser, plies: int, margin: int, stream: np.random.Generator) -> list[str]:
     """A line of sensible moves."""
     moves: list[str] = []
     while len(moves) < plies:
@@ -68,8 +68,8 @@ def draw_line(analyst: Analyst, plies: int, margin: int, stream: np.random.Gener
 
 def make(options: argparse.Namespace) -> list[str]:
     """The lines of the book."""
-    quick, deep = Analyst(options.depth, CHOICES), Analyst(options.check_depth, 1)
-    chess, stream = game("chess"), generator(options.seed, "chess openings")
+    quick, deep = Analyser(options.depth, CHOICES), Analyser(options.check_depth, 1)
+    chess, stream = load_game("chess"), generator(options.seed, "chess openings")
     book: dict[bytes, str] = {}
     while len(book) < options.lines:
         moves = draw_line(quick, options.plies, options.margin, stream)

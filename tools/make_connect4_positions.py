@@ -29,7 +29,7 @@ import numpy as np
 from rookery.arena.solvers import GROUPS, Connect4Solver, Position, group_of, write_line
 from rookery.arena.solvers.connect4 import playable_cells, safe_moves, winning_cells
 from rookery.base import generator, write_atomic
-from rookery.games import ONGOING, State, game
+from rookery.games import ONGOING, State, load_game
 
 PLIES = {"begin": (8, 14), "middle": (15, 28), "end": (29, 38)}
 SENSIBLE = 0.75
@@ -49,7 +49,7 @@ def candidate(seed: int, group: str, index: int) -> Position | None:
     rng = generator(seed, f"connect4 positions {group}", index)
     low, high = PLIES[group.split("-")[0]]
     moves = played_game(rng, int(rng.integers(low, high + 1)))
-    state = game("connect4").position(moves)
+    state = load_game("connect4").position(moves)
     if winning_cells(state.mover, state.stones) & playable_cells(state.stones):
         return None
     if not belongs(state, len(moves), group):
@@ -68,7 +68,7 @@ def belongs(state: State, plies: int, group: str) -> bool:
 
 def played_game(rng: np.random.Generator, plies: int) -> str:
     """The moves of a game that is not over after `plies`; games that end earlier are dropped."""
-    connect4 = game("connect4")
+    connect4 = load_game("connect4")
     while True:
         state, moves = connect4.new_states(1)[0], ""
         while len(moves) < plies and connect4.rules.outcome(state) == ONGOING:
@@ -91,7 +91,7 @@ def chosen_action(state: State, rng: np.random.Generator) -> int:
 def mirror_key(moves: str) -> bytes:
     """The same for a position and its mirror image only."""
     mirrored = "".join(str(8 - int(column)) for column in moves)
-    return min(bytes(game("connect4").position(text).tobytes()) for text in (moves, mirrored))
+    return min(bytes(load_game("connect4").position(text).tobytes()) for text in (moves, mirrored))
 
 
 def fill(

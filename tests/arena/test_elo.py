@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rookery.arena.elo import ELO_PER_NAT, compare, elo_of_score, rate
-from rookery.arena.interval import wilson
+from rookery.arena.rating.elo import ELO_PER_NAT, compare, elo_of_score, rate
+from rookery.arena.rating.interval import wilson
 from rookery.base import ConfigError, generator
 
 

@@ -8,22 +8,22 @@ import pytest
 from numpy.typing import NDArray
 
 from rookery.arena import (
-    ClimbPlan,
     Ladder,
+    RatingPlan,
     Rung,
-    climb,
     compare,
     expected_score,
     load_ladder,
     rate,
+    rate_player,
 )
 from rookery.arena.book import book_openings, has_book
-from rookery.arena.placing import Placement, next_rung, place
+from rookery.arena.rating.estimate import RatingEstimate, next_rung, place
 from rookery.base import ConfigError, UnknownName, generator
-from rookery.games import game
+from rookery.games import load_game
 
 ELOS = [-300.0, 0.0, 250.0, 500.0, 800.0, 1100.0, 1350.0, 1500.0, 1800.0]
-TICTACTOE = game("tictactoe")
+TICTACTOE = load_game("tictactoe")
 PLAIN = Ladder(
     "plain",
     "tictactoe",
@@ -47,7 +47,7 @@ class Simulated:
     """A rating of somebody whose strength is known."""
 
     truth: float
-    found: Placement
+    found: RatingEstimate
     assigned: list[int]
 
 
@@ -122,11 +122,11 @@ def test_a_climb_counts_what_was_played() -> None:
 
     player = MinimaxPlayer(TICTACTOE, 4, seed=3)
     told = list[int]()
-    report = climb(
+    report = rate_player(
         TICTACTOE,
         player,
         PLAIN,
-        plan=ClimbPlan(games=40, at_once=8, seed=2),
+        plan=RatingPlan(games=40, at_once=8, seed=2),
         watch=lambda done, _: told.append(done),
     )
     assert sum(row.tally.games for row in report.rows) == len(report.games) == 40
@@ -144,15 +144,15 @@ def test_a_climb_counts_what_was_played() -> None:
 def test_a_climb_ends_when_the_interval_is_narrow() -> None:
     from rookery.arena import RandomPlayer
 
-    plan = ClimbPlan(games=400, width=400.0, at_once=8)
-    report = climb(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=plan)
+    plan = RatingPlan(games=400, width=400.0, at_once=8)
+    report = rate_player(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=plan)
     assert report.place.width <= 420 and len(report.games) < 200
 
 
 def test_games_of_a_climb_replay_to_their_results() -> None:
     from rookery.arena import RandomPlayer
 
-    report = climb(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=ClimbPlan(games=20))
+    report = rate_player(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=RatingPlan(games=20))
     for each in report.games:
         state = TICTACTOE.replay(each.game.opening + each.game.moves)
         a_to_move = (len(each.game.opening + each.game.moves) % 2 == 0) == each.game.a_first
@@ -163,13 +163,13 @@ def test_games_of_a_climb_replay_to_their_results() -> None:
 def test_an_interrupted_climb_tells_of_the_pairs_that_have_ended() -> None:
     from rookery.arena import RandomPlayer
 
-    def interrupt(done: int, _: Placement) -> None:
+    def interrupt(done: int, _: RatingEstimate) -> None:
         told.append(done)
         if done >= 10:
             raise KeyboardInterrupt
 
-    told, plan = list[int](), ClimbPlan(games=400, at_once=8)
-    report = climb(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=plan, watch=interrupt)
+    told, plan = list[int](), RatingPlan(games=400, at_once=8)
+    report = rate_player(TICTACTOE, RandomPlayer(TICTACTOE, 5), PLAIN, plan=plan, watch=interrupt)
     assert report.was_interrupted and len(report.games) == told[-1] < 20
     assert report.place == place(
         [rung.elo for rung in PLAIN.rungs],
@@ -189,13 +189,13 @@ def test_a_climb_interrupted_before_any_pair_has_ended_tells_nothing() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        climb(TICTACTOE, Impatient(TICTACTOE, 5), PLAIN, plan=ClimbPlan(games=20))
+        rate_player(TICTACTOE, Impatient(TICTACTOE, 5), PLAIN, plan=RatingPlan(games=20))
 
 
 @pytest.mark.parametrize("games", [0, 1, 7])
 def test_games_come_in_pairs(games: int) -> None:
     with pytest.raises(ConfigError, match="even"):
-        ClimbPlan(games=games)
+        RatingPlan(games=games)
 
 
 def test_the_ladder_of_chess_is_one_scale() -> None:
@@ -220,16 +220,16 @@ def test_a_ladder_of_another_game_is_refused() -> None:
 def test_without_engines_the_rungs_that_need_none_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rookery.arena.players.engines.FOLDERS", "")
+    monkeypatch.setattr("rookery.arena.players.engine_specs.FOLDERS", "")
     monkeypatch.setenv("PATH", "")
     ladder = load_ladder("stockfish")
     with pytest.raises(ConfigError, match=r"apt install .*--rungs random,minimax:1,minimax:2"):
-        ladder.check(game("chess"))
-    ladder.only(["random", "minimax:1"]).check(game("chess"))
+        ladder.check(load_game("chess"))
+    ladder.only(["random", "minimax:1"]).check(load_game("chess"))
 
 
 def test_the_book_holds_different_legal_lines_of_one_length() -> None:
-    chess = game("chess")
+    chess = load_game("chess")
     assert has_book(chess) and not has_book(TICTACTOE)
     lines = book_openings(chess, 400, seed=1)
     assert {len(line) for line in lines} == {6}

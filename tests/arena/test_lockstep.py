@@ -13,12 +13,12 @@ from rookery.arena.lockstep import (
     successors,
 )
 from rookery.base import generator
-from rookery.games import ONGOING, game, game_names
+from rookery.games import ONGOING, game_names, load_game
 
 
 @pytest.mark.parametrize("name", game_names())
 def test_loops_do_what_the_scalar_rules_do(name: str) -> None:
-    rules_game = game(name)
+    rules_game = load_game(name)
     stream = generator(1, "lockstep test")
     states = rules_game.new_states(40)
     while len(states):
@@ -48,7 +48,7 @@ def test_pick_draws_evenly_from_what_is_allowed() -> None:
 
 
 def test_successors_of_the_first_two_plies_are_known() -> None:
-    tictactoe = game("tictactoe")
+    tictactoe = load_game("tictactoe")
     first = successors(tictactoe, tictactoe.new_states(1))
     second = successors(tictactoe, first)
     third = successors(tictactoe, second)

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from rookery.arena import MatchReport, MinimaxPlayer, Player, RandomPlayer, play_match
 from rookery.arena.match import draw_openings
 from rookery.base import ConfigError, IllegalPosition
-from rookery.games import DRAW, LOSS, ONGOING, WIN, Game, States, game
+from rookery.games import DRAW, LOSS, ONGOING, WIN, Game, States, load_game
 
-TICTACTOE = game("tictactoe")
-CONNECT4 = game("connect4")
+TICTACTOE = load_game("tictactoe")
+CONNECT4 = load_game("connect4")
 
 
 class Lowest:

@@ -15,8 +15,8 @@ from rookery.arena import (
     MinimaxPlayer,
     Player,
     RandomPlayer,
-    Ruler,
     SearchPlayer,
+    StrengthTest,
     load_positions,
     part_seed,
     play_match,
@@ -24,12 +24,12 @@ from rookery.arena import (
     report_match,
 )
 from rookery.arena.match import draw_openings
-from rookery.arena.ruler import ExhaustiveRuler, MatchRuler, PositionRuler
-from rookery.games import Game, game
+from rookery.arena.strength_test import ExhaustiveTest, MatchTest, PositionTest
+from rookery.games import Game, load_game
 from rookery.search import SearchConfig
 
-TICTACTOE = game("tictactoe")
-CONNECT4 = game("connect4")
+TICTACTOE = load_game("tictactoe")
+CONNECT4 = load_game("connect4")
 PLAN = MatchPlan(games=80, seed=3, opening_plies=2)
 
 
@@ -96,16 +96,16 @@ def test_every_player_of_every_part_has_a_seed_of_its_own() -> None:
     assert len(seeds) == 2 * 50 * 2
 
 
-RULERS: list[tuple[Ruler, Callable[[], Player]]] = [
-    (PositionRuler(load_positions()[:1100]), lambda: bare_net(CONNECT4)),
-    (ExhaustiveRuler(TICTACTOE, ExhaustiveSolver(TICTACTOE)), lambda: bare_net(TICTACTOE)),
-    (MatchRuler(CONNECT4), lambda: bare_net(CONNECT4)),
+RULERS: list[tuple[StrengthTest, Callable[[], Player]]] = [
+    (PositionTest(load_positions()[:1100]), lambda: bare_net(CONNECT4)),
+    (ExhaustiveTest(TICTACTOE, ExhaustiveSolver(TICTACTOE)), lambda: bare_net(TICTACTOE)),
+    (MatchTest(CONNECT4), lambda: bare_net(CONNECT4)),
 ]
 
 
 @pytest.mark.parametrize(("ruler", "make"), RULERS, ids=lambda value: type(value).__name__)
 def test_looks_in_any_order_lead_to_one_conclusion(
-    ruler: Ruler, make: Callable[[], Player]
+    ruler: StrengthTest, make: Callable[[], Player]
 ) -> None:
     numbers = list(range(ruler.parts))
     random.Random(1).shuffle(numbers)
@@ -117,7 +117,7 @@ def test_looks_in_any_order_lead_to_one_conclusion(
 
 
 def test_a_ruler_meets_each_opponent_in_every_opening() -> None:
-    ruler = MatchRuler(replace(TICTACTOE, name="unsolved"), games=40, opening_plies=1)
+    ruler = MatchTest(replace(TICTACTOE, name="unsolved"), games=40, opening_plies=1)
     looks = [ruler.look(bare_net(TICTACTOE), number) for number in range(ruler.parts)]
     assert [len(look) for look in looks] == [32, 8, 32, 8]
     openings = [[MatchGame.from_plain(each).opening for each in look] for look in looks]

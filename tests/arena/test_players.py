@@ -13,10 +13,10 @@ from rookery.arena import (
     play_match,
 )
 from rookery.base import ConfigError, generator
-from rookery.games import ONGOING, Game, State, States, game
+from rookery.games import ONGOING, Game, State, States, load_game
 
-TICTACTOE = game("tictactoe")
-CONNECT4 = game("connect4")
+TICTACTOE = load_game("tictactoe")
+CONNECT4 = load_game("connect4")
 FAR = 1000
 
 

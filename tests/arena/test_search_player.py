@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from rookery.arena import MinimaxPlayer, RandomPlayer, SearchPlayer, play_match
 from rookery.arena.players import search as search_module
 from rookery.base import ConfigError
-from rookery.games import game
+from rookery.games import load_game
 from rookery.search import SearchConfig
 
-CONNECT4 = game("connect4")
+CONNECT4 = load_game("connect4")
 
 
 def prefers_the_left(

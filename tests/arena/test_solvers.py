@@ -16,10 +16,10 @@ from rookery.arena.solvers import (
     write_line,
 )
 from rookery.base import IllegalPosition
-from rookery.games import DRAW, LOSS, ONGOING, WIN, game
+from rookery.games import DRAW, LOSS, ONGOING, WIN, load_game
 
-CONNECT4 = game("connect4")
-TICTACTOE = game("tictactoe")
+CONNECT4 = load_game("connect4")
+TICTACTOE = load_game("tictactoe")
 SOLVER = Connect4Solver(18)
 LATE = 34  # plies: a plain minimax takes a moment from here on
 

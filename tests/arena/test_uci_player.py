@@ -13,16 +13,16 @@ import numpy as np
 import psutil
 import pytest
 
-from rookery.arena import MatchPlan, RandomPlayer, plain_player, play_part
+from rookery.arena import MatchPlan, RandomPlayer, named_player, play_part
 from rookery.arena.player import FORFEIT
 from rookery.arena.players.engine import EngineSpec
-from rookery.arena.players.engines import read_engine, skill_of
-from rookery.arena.players.pool import MOST_FAULTS, EnginePool
+from rookery.arena.players.engine_pool import MOST_FAULTS, EnginePool
+from rookery.arena.players.engine_specs import read_engine, skill_of
 from rookery.arena.players.uci import UciPlayer
 from rookery.base import ConfigError
-from rookery.games import LOSS, ONGOING, WIN, game
+from rookery.games import LOSS, ONGOING, WIN, load_game
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 HAS_STOCKFISH = shutil.which("stockfish", path="/usr/games:" + os.environ["PATH"]) is not None
 needs_stockfish = pytest.mark.skipif(not HAS_STOCKFISH, reason="stockfish is not installed")
 
@@ -68,7 +68,7 @@ def test_an_engine_is_told_the_game_and_its_move_is_played(tmp_path: Path) -> No
 
 
 def test_only_chess_is_spoken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = game("tictactoe")
+    other = load_game("tictactoe")
     monkeypatch.setattr(other.module, "write_position", str, raising=False)
     with pytest.raises(ConfigError, match="plays chess, not tictactoe"):
         UciPlayer(other, fake(tmp_path, FIRST_MOVE))
@@ -149,7 +149,7 @@ def test_engines_do_not_outlive_us_even_when_they_hang(tmp_path: Path, sent: int
     spec = fake(tmp_path, REPLIES["hangs"], seconds=60)
     code = (
         "from rookery.arena.players.engine import EngineSpec\n"
-        "from rookery.arena.players.pool import EnginePool\n"
+        "from rookery.arena.players.engine_pool import EnginePool\n"
         f"EnginePool(EngineSpec('fake', {spec.command!r}, (), 'depth 1'), 1).answer(['startpos'])"
     )
     parent = psutil.Popen([sys.executable, "-c", code])
@@ -185,7 +185,7 @@ def test_stockfish_mates_in_one() -> None:
 @needs_stockfish
 def test_stockfish_beats_random_from_both_sides() -> None:
     openings = MatchPlan(4, 1, 0, book=True).openings(CHESS, 0)
-    player = plain_player("stockfish:1350", CHESS, seed=1)
+    player = named_player("stockfish:1350", CHESS, seed=1)
     games = play_part(CHESS, player, RandomPlayer(CHESS, 1), openings)
     assert [each.result for each in games] == [WIN] * 4
     assert not any(each.fault for each in games)
@@ -217,12 +217,12 @@ def theirs(positions: list[str]) -> list[str]:
 
 
 def test_a_missing_engine_is_one_line_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rookery.arena.players.engines.FOLDERS", "")
+    monkeypatch.setattr("rookery.arena.players.engine_specs.FOLDERS", "")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="apt install stockfish"):
-        plain_player("stockfish:1350", CHESS, seed=1)
+        named_player("stockfish:1350", CHESS, seed=1)
     with pytest.raises(ConfigError, match="apt install fairy-stockfish"):
-        plain_player("fairy:-20", CHESS, seed=1)
+        named_player("fairy:-20", CHESS, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -244,12 +244,12 @@ def test_a_missing_engine_is_one_line_with_its_package(monkeypatch: pytest.Monke
 )
 def test_texts_that_make_no_sense_are_told(text: str) -> None:
     with pytest.raises(ConfigError):
-        plain_player(text, CHESS, seed=1)
+        named_player(text, CHESS, seed=1)
 
 
 def test_engines_play_chess_only() -> None:
     with pytest.raises(ConfigError, match="plays chess, not connect4"):
-        UciPlayer(game("connect4"), EngineSpec("cat", ("cat",), (), "depth 1"))
+        UciPlayer(load_game("connect4"), EngineSpec("cat", ("cat",), (), "depth 1"))
 
 
 def test_options_and_limits_of_any_engine_stand_behind_the_question_mark() -> None:
@@ -269,6 +269,6 @@ def test_a_diluted_player_plays_some_moves_at_random() -> None:
     states = CHESS.blank_states(400)
     states[:] = CHESS.position("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1")
     mate = CHESS.module.read_move(states[0], "d1d8")
-    player = plain_player("minimax:1~40", CHESS, seed=1)
+    player = named_player("minimax:1~40", CHESS, seed=1)
     assert player.name == "minimax:1~40"
     assert 0.5 < (player.choose(states) == mate).mean() < 0.75

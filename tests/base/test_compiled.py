@@ -11,13 +11,13 @@ import pytest
 
 import rookery
 from rookery.base import compiled, interpreted
-from rookery.games import game
+from rookery.games import load_game
 
 SCRIPT = """
 import json, sys
 import numpy as np
 from rookery.base import compiled
-from rookery.games import game
+from rookery.games import load_game
 
 def make_count(rules):
     @compiled
@@ -25,7 +25,7 @@ def make_count(rules):
         return rules.legal(state, out)
     return count
 
-tictactoe = game(sys.argv[1])
+tictactoe = load_game(sys.argv[1])
 count = make_count(tictactoe.rules)
 number = count(tictactoe.new_states(1)[0], np.zeros(9, np.int32))
 hits, misses = count.stats.cache_hits, count.stats.cache_misses
@@ -56,7 +56,7 @@ def test_a_second_process_loads_the_kernel_from_the_cache(tmp_path: Path) -> Non
 
 def test_kernels_see_an_edit_of_a_users_rules(tmp_path: Path) -> None:
     rules = tmp_path / "mygame.py"
-    text = Path(str(game("tictactoe").module.__file__)).read_text()
+    text = Path(str(load_game("tictactoe").module.__file__)).read_text()
     rules.write_text(text.replace('NAME = "tictactoe"', 'NAME = "mygame"'))
     assert run_kernel(tmp_path, rules) == (9, 0, 1)
     rules.write_text(rules.read_text().replace("for cell in range(9):\n        if", EDIT))
@@ -86,8 +86,8 @@ def test_interpreted_ends_even_after_an_error() -> None:
 def test_the_cache_folder_survives_the_first_compilation() -> None:
     """Numba reads its settings anew when a NUMBA_ variable has changed, and forgets ours."""
     script = (
-        "import numba, rookery.run; from rookery.games import game;"
-        "game('tictactoe').new_states(1); assert 'rookery' in numba.config.CACHE_DIR"
+        "import numba, rookery.training; from rookery.games import game;"
+        "load_game('tictactoe').new_states(1); assert 'rookery' in numba.config.CACHE_DIR"
     )
     source = str(Path(rookery.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": source}

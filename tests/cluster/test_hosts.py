@@ -11,7 +11,7 @@ import pytest
 
 from cluster_coordinator import LIMITS
 from cluster_hosts import ADDRESSES, CPUS, HEAD, NODE, PORT, Hosts, lacks, wait_until
-from rookery.runtime.driver import CONNECT_SECONDS
+from rookery.workers.ray_session import CONNECT_SECONDS
 
 pytestmark = [
     pytest.mark.cluster,

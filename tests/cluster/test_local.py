@@ -9,19 +9,27 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import worker_functions
 import numpy as np
 import psutil
 import pytest
 
-import crew_roles
 from rookery.base import RookeryError
-from rookery.runtime import Cluster, ClusterWorker, Crew, CrewLost, Event, Limits, Message
+from rookery.workers import (
+    Cluster,
+    ClusterWorker,
+    Message,
+    RestartPolicy,
+    WorkerEvent,
+    WorkerPool,
+    WorkersLost,
+)
 
 pytestmark = pytest.mark.cluster
 
 TESTS = Path(__file__).parents[1]
 PATHS = {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
-QUICK = Limits(silence_seconds=2.5, start_seconds=5.0, restarts=2, first_pause=0.1)
+QUICK = RestartPolicy(silence_seconds=2.5, start_seconds=5.0, restarts=2, first_pause=0.1)
 PATIENCE = 60.0
 CPUS = 2
 
@@ -49,7 +57,7 @@ class Observed:
     """A crew and what was told about it."""
 
     def __init__(self, cluster: Cluster, role: Callable[..., None], size: int) -> None:
-        self.events: list[Event] = []
+        self.events: list[WorkerEvent] = []
         self.messages: list[tuple[int, Message]] = []
         self.workers: dict[int, ClusterWorker] = {}
 
@@ -58,7 +66,7 @@ class Observed:
             self.workers[number] = cluster.start(name, role, job, environment=PATHS)
             return self.workers[number]
 
-        self.crew = Crew("actor", size, start, limits=QUICK, tell=self.events.append)
+        self.crew = WorkerPool("actor", size, start, limits=QUICK, tell=self.events.append)
 
     def poll_until(self, done: Callable[[], object]) -> float:
         """Poll until `done`; the seconds that took."""
@@ -98,7 +106,7 @@ def observed(cluster: Cluster) -> Iterator[Callable[..., Observed]]:
 
 
 def test_messages_arrive_whole_and_in_order(observed) -> None:
-    crew = observed(crew_roles.echoing, 1)
+    crew = observed(worker_functions.echoing, 1)
     crew.poll_until(lambda: crew.crew.ready() == [0])
     big = np.arange(1_000_000, dtype=np.float64)
     for number in range(20):
@@ -111,7 +119,7 @@ def test_messages_arrive_whole_and_in_order(observed) -> None:
 
 
 def test_a_message_for_all_reaches_all(observed) -> None:
-    crew = observed(crew_roles.echoing, 2)
+    crew = observed(worker_functions.echoing, 2)
     crew.poll_until(lambda: crew.crew.ready() == [0, 1])
     message = Message("say", {"number": 7}, {"big": np.ones(100_000)})
     for number in crew.crew.ready():
@@ -121,7 +129,7 @@ def test_a_message_for_all_reaches_all(observed) -> None:
 
 
 def test_a_killed_worker_is_replaced_and_the_others_go_on(observed) -> None:
-    crew = observed(crew_roles.counting, 2)
+    crew = observed(worker_functions.counting, 2)
     crew.poll_until(lambda: crew.crew.ready() == [0, 1])
     victim = crew.pid(0)
     os.kill(victim, signal.SIGKILL)
@@ -135,7 +143,7 @@ def test_a_killed_worker_is_replaced_and_the_others_go_on(observed) -> None:
 
 
 def test_a_hung_worker_is_killed_and_replaced(observed) -> None:
-    crew = observed(crew_roles.counting, 1)
+    crew = observed(worker_functions.counting, 1)
     crew.poll_until(lambda: crew.crew.ready() == [0])
     victim = crew.pid(0)
     os.kill(victim, signal.SIGSTOP)
@@ -147,15 +155,15 @@ def test_a_hung_worker_is_killed_and_replaced(observed) -> None:
 
 
 def test_a_worker_that_always_throws_is_dropped(observed) -> None:
-    crew = observed(crew_roles.throwing, 1)
-    with pytest.raises(CrewLost, match="no actor is left: ValueError: this actor always fails"):
+    crew = observed(worker_functions.throwing, 1)
+    with pytest.raises(WorkersLost, match="no actor is left: ValueError: this actor always fails"):
         crew.poll_until(lambda: False)
     assert crew.events[-1].done == "dropped after 3 failures"
     assert {event.what for event in crew.events} == {"ValueError: this actor always fails"}
 
 
 def test_a_worker_for_which_there_is_no_room_waits_and_is_not_blamed(observed) -> None:
-    crew = observed(crew_roles.counting, CPUS + 1)
+    crew = observed(worker_functions.counting, CPUS + 1)
     crew.poll_until(lambda: len(crew.crew.ready()) == CPUS)
     crew.poll_for(QUICK.start_seconds + 1.0)
     assert [worker.is_waiting() for worker in crew.workers.values()].count(True) == 1
@@ -167,12 +175,12 @@ def test_a_worker_for_which_there_is_no_room_waits_and_is_not_blamed(observed) -
 
 
 def test_a_worker_whose_code_is_missing_there_says_so(cluster: Cluster) -> None:
-    worker = cluster.start("actor", crew_roles.counting, {})  # without the path of the tests
+    worker = cluster.start("actor", worker_functions.counting, {})  # without the path of the tests
     deadline = time.monotonic() + PATIENCE
     while not worker.death():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert worker.death() == "lost: ModuleNotFoundError: No module named 'crew_roles'"
+    assert worker.death() == "lost: ModuleNotFoundError: No module named 'worker_functions'"
 
 
 def test_what_the_cluster_has_is_known(cluster: Cluster) -> None:
@@ -181,7 +189,7 @@ def test_what_the_cluster_has_is_known(cluster: Cluster) -> None:
 
 
 def test_an_address_where_no_ray_answers_is_an_error_soon(monkeypatch) -> None:
-    monkeypatch.setattr("rookery.runtime.driver.CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr("rookery.workers.ray_session.CONNECT_SECONDS", 3.0)
     begun = time.monotonic()
     with pytest.raises(RookeryError, match=r"no Ray answers at .* within 3 s; start one"):
         Cluster("127.0.0.1:1")
@@ -195,15 +203,15 @@ def test_without_ray_it_says_what_to_install(monkeypatch) -> None:
 
 
 def test_ray_is_imported_only_when_it_is_used() -> None:
-    code = "import sys, rookery.runtime; sys.exit('ray' in sys.modules)"
+    code = "import sys, rookery.workers; sys.exit('ray' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], env=os.environ | PATHS, check=True)
 
 
 PARENT = """
-import sys, time, crew_roles
-from rookery.runtime import Cluster
+import sys, time, worker_functions
+from rookery.workers import Cluster
 cluster = Cluster("local")
-workers = [cluster.start(f"actor {n}", crew_roles.counting, {}) for n in range(2)]
+workers = [cluster.start(f"actor {n}", worker_functions.counting, {}) for n in range(2)]
 while not all(worker.received() for worker in workers):
     time.sleep(0.05)
 print("ready", flush=True)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from faulty_trainers import CONFIG, new_team, window
-from rookery.runtime import Cluster, ClusterStore
+from rookery.workers import Cluster, ClusterStore
 from sockets import exposed, listening
 
 pytestmark = pytest.mark.cluster

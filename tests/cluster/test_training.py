@@ -8,11 +8,11 @@ import psutil
 import pytest
 
 from rookery.arena import MatchPlan
-from rookery.games import game
+from rookery.games import load_game
 from rookery.replay import read_shard
-from rookery.run import (
-    Contestant,
-    Moment,
+from rookery.training import (
+    PlayerSpec,
+    Progress,
     RunFolder,
     Stats,
     apply,
@@ -58,7 +58,7 @@ def test_a_run_goes_on_when_an_actor_is_killed(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), SMALL))
     killed: list[psutil.Process] = []
 
-    def watch(moment: Moment) -> None:
+    def watch(moment: Progress) -> None:
         if moment.iteration == 2 and not killed:
             below = psutil.Process().children(recursive=True)
             killed.append(next(each for each in below if each.name().startswith("ray::Host")))
@@ -90,8 +90,8 @@ def test_trainers_learn_together_in_a_cluster(
 
 
 def test_a_match_in_a_cluster_ends_as_it_does_here() -> None:
-    rules = game("tictactoe")
-    a, b = Contestant("plain", name="minimax:2"), Contestant("plain", name="random")
+    rules = load_game("tictactoe")
+    a, b = PlayerSpec("plain", name="minimax:2"), PlayerSpec("plain", name="random")
     options = {"workers": None, "tell": print}
     plan = MatchPlan(80, 3, 2)
     there = play_match_over(rules, plan, a, b, cluster="local", **options)

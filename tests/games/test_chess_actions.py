@@ -3,11 +3,11 @@
 import numpy as np
 import torch
 
-from rookery.games import game
+from rookery.games import load_game
 from rookery.games.chess.actions import ACTION_OF, FROM_TO, UNDERPROMOTION_OF
 from rookery.nets import NetConfig, build_net
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 CELLS = CHESS.policy_cells
 RIDERS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1))
 JUMPS = ((1, 2), (2, 1), (-1, 2), (2, -1), (1, -2), (-2, 1), (-1, -2), (-2, -1))

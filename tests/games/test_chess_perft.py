@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from rookery.base import compiled
-from rookery.games import Game, game
+from rookery.games import Game, load_game
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 TABLE = Path(__file__).with_name("chess_perft.epd")
 EVERYDAY = 20_000_000
 """Lines that a second or two are enough for."""
@@ -66,4 +66,4 @@ def test_chess_counts_its_lines(fen: str, depth: int, lines: int) -> None:
 
 def test_a_variant_counts_the_same() -> None:
     kiwipete = TABLE.read_text().splitlines()[1].split(" ;")[0]
-    assert count_lines(kiwipete, 4, game("chess:history=3")) == 4_085_603
+    assert count_lines(kiwipete, 4, load_game("chess:history=3")) == 4_085_603

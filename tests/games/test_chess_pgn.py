@@ -8,9 +8,9 @@ import pytest
 
 from chess_boards import STARTS, TASTES, OurBoard, choose
 from rookery.base import IllegalPosition, generator
-from rookery.games import DRAW, LOSS, ONGOING, WIN, ScoreSheet, game
+from rookery.games import DRAW, LOSS, ONGOING, WIN, ScoreSheet, load_game
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 read_games, write_games = CHESS.module.read_games, CHESS.module.write_games
 MANY_HANDS = """\
 [Event "A \\"great\\" one"]

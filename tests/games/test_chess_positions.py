@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from chess_boards import OurBoard, PythonBoard
 from rookery.base import IllegalPosition
-from rookery.games import game
+from rookery.games import load_game
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 HOMES = {"K": (chess.E1, chess.H1), "Q": (chess.E1, chess.A1)}
 HOMES |= {"k": (chess.E8, chess.H8), "q": (chess.E8, chess.A8)}
 MEN = [chess.Piece.from_symbol(letter) for letter in "PPPPNBRQppppnbrq"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rookery.base import IllegalPosition, generator
-from rookery.games import DRAW, LOSS, ONGOING, Action, game
+from rookery.games import DRAW, LOSS, ONGOING, Action, load_game
 
-CONNECT4 = game("connect4")
+CONNECT4 = load_game("connect4")
 
 
 class SlowBoard:

@@ -9,10 +9,10 @@ import pytest
 
 import rookery.games.chess
 from rookery.base import IllegalPosition, interpreted
-from rookery.games import Finding, check_game, game, game_names
-from rookery.games.twin import load_interpreted
+from rookery.games import Finding, check_game, game_names, load_game
+from rookery.games.contract.interpreted import load_interpreted
 
-SOURCE = Path(str(game("tictactoe").module.__file__)).read_text()
+SOURCE = Path(str(load_game("tictactoe").module.__file__)).read_text()
 SOURCE = SOURCE.replace('NAME = "tictactoe"', 'NAME = "mine"')
 PLANES_LOOP = SOURCE.partition("def planes(state, out):\n")[2].partition("\n\n")[0]
 FIXED_VIEW = """\
@@ -55,8 +55,8 @@ BROKEN = [
     ("return str(action + 1)", 'return "5"', "text", "read"),
 ]
 # The same, in rules that remember positions and say where a policy is drawn.
-MEMORY = """
-MEMORY = 4
+REPEATING = """
+REPETITION_WINDOW = 4
 POLICY_CELLS = np.arange(9)
 
 
@@ -66,20 +66,25 @@ def key(state):
 
 
 @compiled
-def quiet(state):
+def reversible_plies(state):
     return np.int64(0)
 
 
 @compiled
-def recall(state, times):
+def set_repetitions(state, times):
     pass
 """
 FORGETFUL = [
-    ("MEMORY = 4", "MEMORY = 6", "memory", "power of two"),
-    ("return np.int64(0)", "return np.int64(4)", "memory", "MEMORY - 1, 3"),
+    ("REPETITION_WINDOW = 4", "REPETITION_WINDOW = 6", "memory", "power of two"),
+    ("return np.int64(0)", "return np.int64(4)", "memory", "REPETITION_WINDOW - 1, 3"),
     ("return np.uint64(state.mover) |", "return np.uint64(0) *", "memory", "hash every field"),
-    ("    pass\n", "    state.mover = 0\n", "memory", "recall(state, 0)"),
-    ("    pass\n", "    state.mover ^= times\n", "memory", "key changes with recall(state, 1)"),
+    ("    pass\n", "    state.mover = 0\n", "memory", "set_repetitions(state, 0)"),
+    (
+        "    pass\n",
+        "    state.mover ^= times\n",
+        "memory",
+        "key changes with set",
+    ),
     ("np.arange(9)\n", "np.arange(9) // 2\n", "tables", "one cell"),
     ("np.arange(9)\n", "np.arange(8)\n", "tables", "each of the 9 actions"),
 ]
@@ -121,12 +126,12 @@ def check_source(folder: Path, source: str, old: str, new: str) -> dict[str, Fin
     assert old in source, f"the rules do not contain {old!r}"
     path = folder / "mygame.py"
     path.write_text(source.replace(old, new, 1))
-    return {finding.name: finding for finding in check_game(game(str(path)), games=5)}
+    return {finding.name: finding for finding in check_game(load_game(str(path)), games=5)}
 
 
 @pytest.mark.parametrize("name", game_names())
 def test_shipped_games_keep_every_promise(name: str) -> None:
-    for finding in check_game(game(name), games=20):
+    for finding in check_game(load_game(name), games=20):
         assert finding.ok and not finding.doubtful, finding
 
 
@@ -145,7 +150,9 @@ def test_a_broken_game_is_caught(
 
 
 def test_rules_that_remember_keep_every_promise(tmp_path: Path, plain_python: None) -> None:
-    findings = check_source(tmp_path, SOURCE + MEMORY, "MEMORY = 4", "MEMORY = 2")
+    findings = check_source(
+        tmp_path, SOURCE + REPEATING, "REPETITION_WINDOW = 4", "REPETITION_WINDOW = 2"
+    )
     assert all(finding.ok and not finding.doubtful for finding in findings.values()), findings
 
 
@@ -153,17 +160,17 @@ def test_rules_that_remember_keep_every_promise(tmp_path: Path, plain_python: No
 def test_a_forgetful_game_is_caught(
     tmp_path: Path, plain_python: None, old: str, new: str, promise: str, word: str
 ) -> None:
-    finding = check_source(tmp_path, SOURCE + MEMORY, old, new)[promise]
+    finding = check_source(tmp_path, SOURCE + REPEATING, old, new)[promise]
     assert not finding.ok and word in finding.detail, finding
 
 
 def test_half_a_memory_is_no_rules_module(tmp_path: Path, plain_python: None) -> None:
-    with pytest.raises(IllegalPosition, match="it lacks recall"):
-        check_source(tmp_path, SOURCE + MEMORY, "def recall(", "def forget(")
+    with pytest.raises(IllegalPosition, match="it lacks set_repetitions"):
+        check_source(tmp_path, SOURCE + REPEATING, "def set_repetitions(", "def forget(")
 
 
 def test_the_interpreted_twin_is_a_copy_of_every_file() -> None:
-    chess, twin = game("chess"), load_interpreted(game("chess"))
+    chess, twin = load_game("chess"), load_interpreted(load_game("chess"))
     inner = sys.modules[f"{chess.module.__name__}.moves"]
     assert not hasattr(twin.play, "py_func") and not hasattr(twin.key, "py_func")
     assert twin.play.__globals__["look"] is not inner.look
@@ -188,5 +195,5 @@ def test_a_strange_point_of_view_is_doubted(
 
 
 def test_the_same_seed_finds_the_same() -> None:
-    first, second = (check_game(game("tictactoe"), games=5, seed=3) for _ in range(2))
+    first, second = (check_game(load_game("tictactoe"), games=5, seed=3) for _ in range(2))
     assert first == second

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rookery.base import compiled
-from rookery.games import DRAW, LOSS, ONGOING, game
+from rookery.games import DRAW, LOSS, ONGOING, load_game
 
 
 def make_perft(rules: ModuleType) -> Callable[..., None]:
@@ -38,7 +38,7 @@ def make_perft(rules: ModuleType) -> Callable[..., None]:
 
 def count_lines(name: str, depth: int) -> list[list[int]]:
     """For each ply up to `depth`: lines, lines lost for the player to move, lines drawn."""
-    rules = game(name)
+    rules = load_game(name)
     states = rules.new_states(depth + 1)
     moves = np.zeros((depth + 1, rules.max_legal), np.int32)
     counts = np.zeros((depth + 1, 3), np.int64)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rookery.base import IllegalPosition
-from rookery.games import DRAW, LOSS, ONGOING, game
+from rookery.games import DRAW, LOSS, ONGOING, load_game
 
-TICTACTOE = game("tictactoe")
+TICTACTOE = load_game("tictactoe")
 
 
 @pytest.mark.parametrize("line", ["123", "456", "789", "147", "258", "369", "159", "357"])

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from devices import Linear
-from rookery.games import game
-from rookery.nets import CudaEvaluator, Ensemble, NetConfig, build_net
-from rookery.run import Moment, RunFolder, Stats, apply, recipe_for, train
+from rookery.games import load_game
+from rookery.nets import Ensemble, GpuEvaluator, NetConfig, build_net
 from rookery.search import SearchConfig, new_search
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
 
 pytestmark = pytest.mark.gpu
-RULES = game("connect4")
+RULES = load_game("connect4")
 OPENINGS = ["", "4", "44", "445", "1122", "123456", "4433", "112233"]
 
 
@@ -57,8 +57,8 @@ def test_every_method_agrees_with_float32(method: str, device: torch.device) -> 
     for head in (net.policy.last, net.value.last):
         torch.nn.init.normal_(head.weight, std=0.1)
     planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
-    expected = CudaEvaluator(net, RULES.planes_shape, device=device, method="float32")(planes)
-    found = CudaEvaluator(net, RULES.planes_shape, device=device, method=method)(planes)
+    expected = GpuEvaluator(net, RULES.planes_shape, device=device, method="float32")(planes)
+    found = GpuEvaluator(net, RULES.planes_shape, device=device, method=method)(planes)
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=0.02)
 
@@ -68,18 +68,18 @@ def test_new_weights_reach_the_evaluator(device: torch.device) -> None:
     for net in nets:
         torch.nn.init.normal_(net.policy.last.weight, std=0.1)
     planes = np.ones((1, *RULES.planes_shape), np.float32)
-    evaluator = CudaEvaluator(nets[0], RULES.planes_shape, device=device)
+    evaluator = GpuEvaluator(nets[0], RULES.planes_shape, device=device)
     before, _ = evaluator(planes)
     evaluator.load(nets[1])
     after, _ = evaluator(planes)
-    fresh, _ = CudaEvaluator(nets[1], RULES.planes_shape, device=device)(planes)
+    fresh, _ = GpuEvaluator(nets[1], RULES.planes_shape, device=device)(planes)
     assert not np.allclose(before, after)
     np.testing.assert_allclose(after, fresh, atol=1e-3)
 
 
 def test_memory_does_not_grow_over_a_thousand_moves(device: torch.device) -> None:
     net = build_net(NetConfig(), RULES.planes_shape, RULES.num_actions)
-    evaluator = CudaEvaluator(net, RULES.planes_shape, device=device)
+    evaluator = GpuEvaluator(net, RULES.planes_shape, device=device)
     config = SelfPlayConfig(games=128, simulations="8")
     selfplay = DeviceSelfPlay(
         RULES, evaluator, config=config, search=SearchConfig(), moves=20, seed=1
@@ -144,7 +144,7 @@ def test_a_killed_actor_of_a_gpu_is_replaced(tmp_path: Path, device: torch.devic
     folder = RunFolder.create(tmp_path / "run", config)
     killed: list[int] = []
 
-    def kill(moment: Moment) -> None:
+    def kill(moment: Progress) -> None:
         if moment.iteration == 3 and not killed:
             workers = [p for p in psutil.Process().children() if "spawn_main" in str(p.cmdline())]
             killed.append(workers[0].pid)
@@ -167,7 +167,7 @@ def test_nets_that_are_averaged_agree_with_float32(method: str, device: torch.de
         nets.append(net)
     planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
     options: dict[str, Any] = {"planes_shape": RULES.planes_shape, "device": device}
-    expected = CudaEvaluator(Ensemble(nets), **options, method="float32")(planes)
-    found = CudaEvaluator(Ensemble(nets), **options, method=method)(planes)
+    expected = GpuEvaluator(Ensemble(nets), **options, method="float32")(planes)
+    found = GpuEvaluator(Ensemble(nets), **options, method=method)(planes)
     np.testing.assert_allclose(found[1], expected[1], atol=0.02)
-    assert CudaEvaluator(Ensemble(nets), **options).method == "fused-float16"
+    assert GpuEvaluator(Ensemble(nets), **options).method == "fused-float16"

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from rookery.games import game
-from rookery.nets import CudaEvaluator, Ensemble, NetConfig, build_net
-from rookery.run import RunFolder, Stats, apply, recipe_for, train
+from rookery.games import load_game
+from rookery.nets import Ensemble, GpuEvaluator, NetConfig, build_net
+from rookery.training import RunFolder, Stats, apply, recipe_for, train
 
 pytestmark = pytest.mark.gpu
-RULES = game("connect4")
+RULES = load_game("connect4")
 ROWS = 256
 SHORT = [
     "run.devices=cuda:0",
@@ -57,7 +57,7 @@ def boards() -> NDArray[np.float32]:
     return (rng.random((ROWS, *RULES.planes_shape)) < 0.3).astype(np.float32)
 
 
-def evaluate_plainly(evaluator: CudaEvaluator, planes: NDArray[np.float32]) -> list[Any]:
+def evaluate_plainly(evaluator: GpuEvaluator, planes: NDArray[np.float32]) -> list[Any]:
     """What the evaluator says without a graph."""
     found = evaluator.forward(torch.from_numpy(planes).to(evaluator.device))
     return [part.cpu().numpy() for part in found]
@@ -69,7 +69,7 @@ def share_of_equal_rows(one: NDArray[np.float32], other: NDArray[np.float32]) ->
 
 @pytest.mark.parametrize("method", ["float32", "float16", "bfloat16"])
 def test_a_captured_forward_equals_the_plain_one(method: str, device: torch.device) -> None:
-    evaluator = CudaEvaluator(new_net(), RULES.planes_shape, device=device, method=method)
+    evaluator = GpuEvaluator(new_net(), RULES.planes_shape, device=device, method=method)
     for net in (new_net(), new_net(seed=2)):
         evaluator.load(net)
         captured, plain = evaluator(boards()), evaluate_plainly(evaluator, boards())
@@ -79,11 +79,11 @@ def test_a_captured_forward_equals_the_plain_one(method: str, device: torch.devi
 
 
 def test_new_weights_reach_the_captured_graph(device: torch.device) -> None:
-    evaluator = CudaEvaluator(new_net(), RULES.planes_shape, device=device, method="float32")
+    evaluator = GpuEvaluator(new_net(), RULES.planes_shape, device=device, method="float32")
     before, _ = evaluator(boards())
     evaluator.load(new_net(seed=2))
     after, _ = evaluator(boards())
-    fresh, _ = CudaEvaluator(new_net(seed=2), RULES.planes_shape, device=device, method="float32")(
+    fresh, _ = GpuEvaluator(new_net(seed=2), RULES.planes_shape, device=device, method="float32")(
         boards()
     )
     assert share_of_equal_rows(before, after) < 0.05
@@ -94,15 +94,15 @@ def test_on_the_gpu_it_answers_as_on_the_cpu(device: torch.device) -> None:
     net = new_net()
     with torch.no_grad():
         expected = net(torch.from_numpy(boards()))[1].softmax(1).numpy()
-    evaluator = CudaEvaluator(net, RULES.planes_shape, device=device)
+    evaluator = GpuEvaluator(net, RULES.planes_shape, device=device)
     assert not evaluator.method.startswith("fused")
     assert np.abs(evaluator(boards())[1] - expected).mean() < 0.01
 
 
 def test_it_is_averaged_with_a_residual_net(device: torch.device) -> None:
     both = Ensemble([new_net(), new_net("resnet")])
-    expected = CudaEvaluator(both, RULES.planes_shape, device=device, method="float32")(boards())
-    found = CudaEvaluator(both, RULES.planes_shape, device=device)(boards())
+    expected = GpuEvaluator(both, RULES.planes_shape, device=device, method="float32")(boards())
+    found = GpuEvaluator(both, RULES.planes_shape, device=device)(boards())
     assert np.abs(found[1] - expected[1]).mean() < 0.01
 
 

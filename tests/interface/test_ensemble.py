@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.games import game
+from rookery.games import load_game
 from rookery.interface.players import make_player, read_net, split_members
-from rookery.run import RunFolder
+from rookery.training import RunFolder
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_text_names_several_nets_with_the_search_of_the_first(
 
 
 def test_the_average_of_a_net_with_itself_plays_as_the_net(finished_run: Path) -> None:
-    rules = game("tictactoe")
+    rules = load_game("tictactoe")
     one, two = (
         make_player(text, rules, seed=1)
         for text in (f"{finished_run}:0", f"{finished_run}+{finished_run}:0")

@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from rookery.arena import sample_boards
-from rookery.games import game
-from rookery.nets import Evaluator, load
-from rookery.run import Contestant, RunFolder, load_shipped
+from rookery.games import load_game
+from rookery.nets import CpuEvaluator, load
+from rookery.training import PlayerSpec, RunFolder, load_shipped
 
 
 def answers(net, boards):
     """What the Evaluator says of boards of Tic-Tac-Toe."""
-    return Evaluator(net, (2, 3, 3), method="float32")(boards)
+    return CpuEvaluator(net, (2, 3, 3), method="float32")(boards)
 
 
 def test_an_onnx_file_is_written_and_described(rookery, finished_run: Path, tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_an_onnx_file_is_written_and_described(rookery, finished_run: Path, tmp_
     ]
     session = onnxruntime.InferenceSession(out)
     assert session.get_modelmeta().custom_metadata_map["fingerprint"] == weights.fingerprint
-    boards = sample_boards(game("tictactoe"), 7)
+    boards = sample_boards(load_game("tictactoe"), 7)
     found = session.run(["policy", "wdl"], {"planes": boards})
     for mine, theirs in zip(found, answers(weights.build(), boards), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-5)
@@ -51,15 +51,15 @@ def test_weights_are_written_as_they_are(rookery, finished_run: Path, tmp_path: 
 
 
 def test_half_the_bits_load_and_play(rookery, finished_run: Path, tmp_path: Path) -> None:
-    out, rules, full = tmp_path / "h.safetensors", game("tictactoe"), RunFolder(finished_run)
+    out, rules, full = tmp_path / "h.safetensors", load_game("tictactoe"), RunFolder(finished_run)
     answer = rookery("export", finished_run, out, "--half")
     assert answer.code == 0 and f"bytes in {out}" in answer.out
-    weights, boards = load(out, full.net_game()), sample_boards(rules, 64)
+    weights, boards = load(out, full.game_spec()), sample_boards(rules, 64)
     assert {tensor.dtype for tensor in weights.state.values()} == {torch.float16, torch.int64}
     found, expected = answers(weights.build(), boards), answers(full.load_weights().build(), boards)
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=0.01)
-    player = Contestant("net", simulations=4, weights=out.read_bytes(), inference="float32").player(
+    player = PlayerSpec("net", simulations=4, weights=out.read_bytes(), inference="float32").player(
         rules, seed=1
     )
     assert player.choose(rules.new_states(3)).shape == (3,)
@@ -68,7 +68,7 @@ def test_half_the_bits_load_and_play(rookery, finished_run: Path, tmp_path: Path
 def test_the_net_of_a_game_is_exported(rookery, tmp_path: Path) -> None:
     out = tmp_path / "connect4.safetensors"
     assert rookery("export", "connect4", out, "--half").code == 0
-    assert load(out).fingerprint == load_shipped(game("connect4")).fingerprint
+    assert load(out).fingerprint == load_shipped(load_game("connect4")).fingerprint
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rookery.games import tictactoe
-from rookery.run import RECIPES, from_json
+from rookery.training import RECIPES, from_json
 
 
 def own_rules(folder: Path, **changes: str) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.run import RunFolder
+from rookery.training import RunFolder
 
 
 @pytest.fixture

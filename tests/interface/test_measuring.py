@@ -17,11 +17,12 @@ from rookery.arena import (
     Strength,
 )
 from rookery.base import ConfigError, RookeryError
-from rookery.games import game
+from rookery.games import load_game
+from rookery.interface.formatting import screen
 from rookery.interface.players import make_player, read_net
 from rookery.interface.tables import error_table, not_best_table
-from rookery.interface.wording import screen
-from rookery.run import RunFolder, judging
+from rookery.training import RunFolder
+from rookery.training.evaluation import pool as judging
 
 
 def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
@@ -117,7 +118,7 @@ def test_a_worker_that_was_killed_is_noted_beside_the_answer(
 ) -> None:
     words = ["match", "minimax:1", "random", "--game", "tictactoe", "--games", 66, "--json"]
     alone = rookery(*words)
-    monkeypatch.setattr(judging, "Crew", KilledAtFirstAnswer)
+    monkeypatch.setattr(judging, "WorkerPool", KilledAtFirstAnswer)
     disturbed = rookery(*words, "--workers", 1)
     assert disturbed.err == "note: judge 0 killed by SIGKILL; another one in 0.5 s\n"
     assert (disturbed.code, disturbed.out) == (0, alone.out)
@@ -178,7 +179,7 @@ def test_runs_of_another_game_cannot_meet(mistake, finished_run: Path) -> None:
 
 
 def test_texts_name_players(finished_run: Path) -> None:
-    rules = game("tictactoe")
+    rules = load_game("tictactoe")
     named = {
         "random": RandomPlayer,
         "solver": SolverPlayer,
@@ -215,7 +216,7 @@ def test_a_net_comes_with_connect_four(rookery) -> None:
 
 def test_a_run_plays_only_its_own_game(finished_run: Path) -> None:
     with pytest.raises(ConfigError, match="plays tictactoe, not connect4"):
-        make_player(str(finished_run), game("connect4"), seed=1)
+        make_player(str(finished_run), load_game("connect4"), seed=1)
 
 
 def test_a_misspelt_run_folder_gets_the_nearest_name(finished_run: Path) -> None:
@@ -224,7 +225,7 @@ def test_a_misspelt_run_folder_gets_the_nearest_name(finished_run: Path) -> None
 
 
 def test_a_single_error_among_thousands_does_not_look_like_none() -> None:
-    from rookery.interface.wording import percent
+    from rookery.interface.formatting import percent
 
     assert percent(0.022) == "<0.1 %"
     assert percent(0.0) == "0.0 %"

@@ -218,6 +218,6 @@ def test_a_full_disk_for_the_statistics_is_told_too(
 ) -> None:
     (own_run / "stats.jsonl").unlink()
     (own_run / "stats.jsonl").symlink_to("/dev/full")
-    monkeypatch.setattr("rookery.run.Stats.forget_after", lambda self, iteration: None)
-    monkeypatch.setattr("rookery.run.Stats.lines", lambda self: iter(()))
+    monkeypatch.setattr("rookery.training.Stats.forget_after", lambda self, iteration: None)
+    monkeypatch.setattr("rookery.training.Stats.lines", lambda self: iter(()))
     assert "no room left to write" in mistake("resume", own_run, "--set", "run.iterations=3")

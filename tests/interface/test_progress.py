@@ -9,12 +9,12 @@ from rich.console import Console
 
 from rookery.arena import Strength
 from rookery.interface import progress
+from rookery.interface.formatting import count, duration, elo
 from rookery.interface.history import Headline, History
 from rookery.interface.progress import LiveProgress, PlainProgress, plain_line, progress_for
-from rookery.interface.wording import count, duration, elo
-from rookery.learning import LearnReport, LossNumbers, RankFigures
-from rookery.run import Moment, RunFolder
+from rookery.learning import LearnReport, LossMeans, RankStats
 from rookery.selfplay import SelfPlayReport
+from rookery.training import Progress, RunFolder
 
 PLAYED = SelfPlayReport(
     games=40,
@@ -30,11 +30,11 @@ PLAYED = SelfPlayReport(
 LEARNED = LearnReport(
     updates=4,
     rows=128,
-    losses=LossNumbers(1.2345, 1.0, 0.2, 0.1, 0.5, 0.5, 2.0),
+    losses=LossMeans(1.2345, 1.0, 0.2, 0.1, 0.5, 0.5, 2.0),
     learning_rate=1e-3,
     rows_per_second=1e4,
 )
-MOMENT = Moment(
+MOMENT = Progress(
     "self-play",
     iteration=4,
     progress=0.25,
@@ -68,7 +68,7 @@ def test_a_plain_line_has_every_figure() -> None:
 
 def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
     ranks = tuple(
-        RankFigures(
+        RankStats(
             name=f"trainer {number}",
             device="cpu",
             updates=4,
@@ -90,17 +90,17 @@ def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
 
 
 def test_what_is_not_known_yet_is_left_out() -> None:
-    line = plain_line(Moment("self-play", 0, 0.0, 1.0), History())
+    line = plain_line(Progress("self-play", 0, 0.0, 1.0), History())
     assert line == "0:01    0%  iteration 1  self-play, compiling if new here  0 games"
 
 
 def test_an_earlier_stretchs_strength_is_shown_until_the_next() -> None:
-    moment = Moment("learning", 3, 0.5, 10.0, played=PLAYED)
+    moment = Progress("learning", 3, 0.5, 10.0, played=PLAYED)
     assert "errors 7.0 %" in plain_line(moment, PAST)
 
 
 def test_a_measurement_belongs_to_the_iteration_that_was_made() -> None:
-    moment = Moment("strength", 4, 0.5, 10.0, played=PLAYED)
+    moment = Progress("strength", 4, 0.5, 10.0, played=PLAYED)
     assert "iteration 4 " in plain_line(moment, PAST)
 
 
@@ -110,7 +110,7 @@ def test_plain_lines_come_seldom_but_for_strength(
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     console = terminal(is_terminal=False)
-    silent = Moment("self-play", 0, 0.1, 1.0, played=PLAYED)
+    silent = Progress("self-play", 0, 0.1, 1.0, played=PLAYED)
     with progress_for(RunFolder(finished_run), console) as show:
         assert isinstance(show, PlainProgress)
         show(silent)

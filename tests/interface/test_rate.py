@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.games import game
+from rookery.games import load_game
 from rookery.nets import NetConfig, build_net
-from rookery.run import RunFolder, recipe_for
+from rookery.training import RunFolder, recipe_for
 
 RUNGS = "random,minimax:1"
 FEW = ("--games", 8, "--rungs", RUNGS, "--devices", "cpu")
@@ -20,7 +20,7 @@ FEW = ("--games", 8, "--rungs", RUNGS, "--devices", "cpu")
 @pytest.fixture(scope="module")
 def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of chess with nets of two iterations that never learned."""
-    chess, path = game("chess"), tmp_path_factory.mktemp("runs") / "fresh"
+    chess, path = load_game("chess"), tmp_path_factory.mktemp("runs") / "fresh"
     config = replace(recipe_for("chess", None), net=NetConfig(width=8, depth=1, value_width=8))
     config = replace(config, run=replace(config.run, inference="float32"))
     folder = RunFolder.create(path, config)
@@ -43,7 +43,7 @@ def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_
     assert "random" in answer.out and "stockfish" in answer.out
     lines = [json.loads(line) for line in games.read_text().splitlines()]
     assert len(lines) == 8 and {line[0] for line in lines} == set(RUNGS.split(","))
-    chess = game("chess")
+    chess = load_game("chess")
     for _, opening, moves, _, result, fault in lines:
         assert fault == "" and result in (-1, 0, 1)
         chess.replay(opening + moves)
@@ -78,7 +78,7 @@ def test_the_rating_is_told_even_if_its_games_cannot_be_written(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("rookery.interface.scores.write_sheets", full)
+    monkeypatch.setattr("rookery.interface.game_files.write_sheets", full)
     few = ("--games", 2, "--pgn", tmp_path / "games.pgn", "--json")
     answer = rookery("rate", "random", "--rungs", "random", *few)
     assert answer.code == 2 and json.loads(answer.out)["games"] == 2
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_with_what_was_played(
     rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "rookery.interface.wording.rating", lambda _: os.kill(os.getpid(), signal.SIGINT)
+        "rookery.interface.formatting.rating", lambda _: os.kill(os.getpid(), signal.SIGINT)
     )
     games = tmp_path / "games.jsonl"
     arguments = ("random", "--rungs", RUNGS, "--games", 400, "--at-once", 8)
@@ -135,7 +135,7 @@ def test_mistakes_are_one_line(mistake, arguments: list[str], told: str) -> None
 
 
 def test_a_missing_engine_names_its_package(mistake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rookery.arena.players.engines.FOLDERS", "")
+    monkeypatch.setattr("rookery.arena.players.engine_specs.FOLDERS", "")
     monkeypatch.setenv("PATH", "")
     assert "apt install" in mistake("rate", "random")
 

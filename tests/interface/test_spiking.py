@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rookery.interface.cli.app import run
-from rookery.run import RunFolder, Stats
+from rookery.training import RunFolder, Stats
 
 MORE = ("run.iterations=4", "run.strength_every=0", "selfplay.games=32", "net.kind=spiking")
 

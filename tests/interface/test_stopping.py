@@ -8,7 +8,7 @@ import pytest
 
 from rookery.interface import stopping
 from rookery.interface.stopping import Stopping
-from rookery.run import Stopped
+from rookery.training import Stopped
 
 
 def test_nothing_happens_before_a_signal() -> None:

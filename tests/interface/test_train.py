@@ -12,7 +12,7 @@ import pytest
 from rookery.games import tictactoe
 from rookery.interface.cli.train import free_folder
 from rookery.interface.history import read_history
-from rookery.run import Stats
+from rookery.training import Stats
 
 DEADLINE_SECONDS = 240
 

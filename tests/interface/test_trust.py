@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from own_rules import forget_rules, marked_rules, strangers_run
-from rookery.run import apply, recipe_for, to_json
+from rookery.training import apply, recipe_for, to_json
 
 UNTRUSTED = "which this user has not trusted; read that file, then repeat the command with"
 

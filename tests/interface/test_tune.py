@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from rookery.arena.ruler import MatchRuler
+from rookery.arena.strength_test import MatchTest
 from rookery.interface import tuning
-from rookery.run import Moment, RunFolder
+from rookery.training import Progress, RunFolder
 
 SPACE = ("--space", "learning.learning_rate=1e-4..1e-2:log", "--space", "search.considered=2..9")
 
@@ -22,7 +22,9 @@ SPACE = ("--space", "learning.learning_rate=1e-4..1e-2:log", "--space", "search.
 @pytest.fixture(autouse=True)
 def quick_strength(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strength is measured in a few games."""
-    monkeypatch.setattr("rookery.run.ring.ruler_for", lambda rules: MatchRuler(rules, games=2))
+    monkeypatch.setattr(
+        "rookery.training.ring.strength_test_for", lambda rules: MatchTest(rules, games=2)
+    )
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
 ) -> None:
     @contextmanager
     def interrupted(folder: RunFolder, console: Any) -> Iterator[Any]:
-        def show(moment: Moment) -> None:
+        def show(moment: Progress) -> None:
             if moment.iteration == 1:
                 os.kill(os.getpid(), signal.SIGINT)
 

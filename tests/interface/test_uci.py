@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import pytest
 
 from rookery.base import ConfigError
-from rookery.games import DRAW, LOSS, ONGOING, WIN, game
+from rookery.games import DRAW, LOSS, ONGOING, WIN, load_game
 from rookery.interface.uci.inbox import QUIT, Inbox
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
 from rookery.interface.uci.report import centipawns, permille, score
-from rookery.search import Line, SingleSearch, nodes_for
+from rookery.search import AnalysisSearch, Variation, nodes_in_memory
 
 PATIENCE = 300.0
 """Seconds: the first start on a machine compiles."""
@@ -187,12 +187,12 @@ def test_more_nodes_than_anybody_waits_for_may_be_asked_for(rookery, chess_run: 
 def test_a_hash_that_does_not_fit_is_told_and_the_default_taken(
     rookery, chess_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def search(*arguments: object, max_nodes: int, **more: object) -> SingleSearch:
-        if max_nodes > nodes_for(game("chess"), 1024):
+    def search(*arguments: object, max_nodes: int, **more: object) -> AnalysisSearch:
+        if max_nodes > nodes_in_memory(load_game("chess"), 1024):
             raise MemoryError("Unable to allocate")
-        return SingleSearch(*arguments, max_nodes=max_nodes, **more)
+        return AnalysisSearch(*arguments, max_nodes=max_nodes, **more)
 
-    monkeypatch.setattr("rookery.interface.uci.engine.SingleSearch", search)
+    monkeypatch.setattr("rookery.interface.uci.engine.AnalysisSearch", search)
     out = talk(rookery, chess_run, "setoption name Hash value 65536", "isready", "go nodes 5")
     assert out[:2] == ["info string no memory for a Hash of 65536", "info string Hash is 512 now"]
     assert out[2] == "readyok" and out[-1].startswith("bestmove ")
@@ -286,8 +286,8 @@ def test_options_are_checked() -> None:
         options.set(["name", "MultiPV", "value", "0"])
 
 
-def line(proof: int = ONGOING, plies: int = 0, value: float = 0.0, draw: float = 0.2) -> Line:
-    return Line((1,), 5, value, draw, proof, plies)
+def line(proof: int = ONGOING, plies: int = 0, value: float = 0.0, draw: float = 0.2) -> Variation:
+    return Variation((1,), 5, value, draw, proof, plies)
 
 
 def test_scores_are_what_chess_programs_expect() -> None:

@@ -19,8 +19,8 @@ from rookery.interface.watch import live, watch_run
 from rookery.interface.watch.curve import Curve, shrink
 from rookery.interface.watch.figures import ago
 from rookery.interface.watch.panel import RunPanel, Section, share_out
-from rookery.interface.watch.standing import Standing, Watched
-from rookery.run import RECIPES, RunFolder, Stats
+from rookery.interface.watch.run_status import RunStatus, Watched
+from rookery.training import RECIPES, RunFolder, Stats
 
 DEADLINE_SECONDS = 240
 RANK = {
@@ -107,7 +107,7 @@ def tell(folder: RunFolder, count: int = 50, **parts: Any) -> Stats:
     return stats
 
 
-def drawn(standing: Standing, *, width: int = 80, height: int | None = None) -> str:
+def drawn(standing: RunStatus, *, width: int = 80, height: int | None = None) -> str:
     """The panel as text."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
     console.print(RunPanel(standing, height=height))
@@ -115,7 +115,7 @@ def drawn(standing: Standing, *, width: int = 80, height: int | None = None) -> 
     return console.file.getvalue()
 
 
-def look(folder: RunFolder) -> Standing:
+def look(folder: RunFolder) -> RunStatus:
     """Where the run stands."""
     return Watched(folder.path).look()
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from rank_processes import one_row, random_moves
 from rookery.base import generator
-from rookery.games import Game, game
+from rookery.games import Game, load_game
 from rookery.replay import ReplayConfig, Samples, Window
 
 
@@ -39,7 +39,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def tictactoe() -> Game:
-    return game("tictactoe")
+    return load_game("tictactoe")
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from pipeline_ranks import (
     whole_net,
 )
 from rookery.base import read_arrays
-from rookery.games import game
+from rookery.games import load_game
 from rookery.learning import Learner
-from rookery.learning.single import Single
+from rookery.learning.gradients import GradientComputer
 from rookery.nets import count_parameters
 
 DEADLINE_SECONDS = 120
@@ -85,7 +85,7 @@ def learned_whole(case: Case) -> tuple[Learner, dict[str, np.ndarray], np.ndarra
 
 
 def whole_learner(case: Case) -> Learner:
-    rules = game("tictactoe")
+    rules = load_game("tictactoe")
     return Learner(rules, whole_net(rules, case.depth), config=case.config, seed=0)
 
 
@@ -132,9 +132,11 @@ def test_all_ranks_report_the_losses_of_the_whole_batch(results, case):
 
 @every_case
 def test_the_method_alone_computes_the_gradients_of_single(results, case):
-    rules = game("tictactoe")
+    rules = load_game("tictactoe")
     net = whole_net(rules, case.depth).to(memory_format=torch.channels_last)
-    single = Single(net, accumulate=case.accumulate, value_weight=0.5, precision=case.precision)
+    single = GradientComputer(
+        net, accumulate=case.accumulate, value_weight=0.5, precision=case.precision
+    )
     single.gradients(random_batch(rules, 0))
     check_close(read(results, case, "raw"), gradients(net), 5 * TOLERANCE[case.precision])
     norm = torch.stack([weight.grad.norm() for weight in net.parameters()]).norm().item()
@@ -160,7 +162,7 @@ def test_an_unsplit_learner_goes_on_from_the_state_of_a_group(results):
 
 @every_case
 def test_no_rank_holds_more_than_its_part(results, case):
-    net = whole_net(game("tictactoe"), case.depth)
+    net = whole_net(load_game("tictactoe"), case.depth)
     largest = max(sum(w.numel() for w in layer.parameters()) for layer in [*net.blocks, net.policy])
     held = [told(results, case, rank)["weights"] for rank in range(case.ranks)]
     assert sum(held) == count_parameters(net)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from rookery.nets import CudaEvaluator, NetConfig, build_net
-from rookery.nets.cuda import _Fused, _picked
+from rookery.nets import GpuEvaluator, NetConfig, build_net
+from rookery.nets.inference.gpu import _Fused, _picked
 from rookery.nets.resnet import ResNet, fold
 
 SHAPE, ACTIONS = (2, 6, 7), 7
@@ -19,7 +19,7 @@ def new_net(seed: int) -> torch.nn.Module:
 
 
 @torch.no_grad()
-def check(evaluator: CudaEvaluator, net: torch.nn.Module, count: int) -> None:
+def check(evaluator: GpuEvaluator, net: torch.nn.Module, count: int) -> None:
     planes = np.random.default_rng(count).random((count, *SHAPE)).astype(np.float32)
     logits, wdl = net(torch.from_numpy(planes))
     found = evaluator(planes)
@@ -31,7 +31,7 @@ def check(evaluator: CudaEvaluator, net: torch.nn.Module, count: int) -> None:
 def test_answers_are_the_nets_own(counts: tuple[int, ...]) -> None:
     nets = [new_net(seed) for seed in (1, 2)]
     cpu = torch.device("cpu")
-    evaluator = CudaEvaluator(nets[0], SHAPE, device=cpu, method="float32")
+    evaluator = GpuEvaluator(nets[0], SHAPE, device=cpu, method="float32")
     for net in nets:
         evaluator.load(net)
         for count in counts:

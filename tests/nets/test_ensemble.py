@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rookery.nets import CudaEvaluator, Ensemble, Evaluator, NetConfig, build_net
+from rookery.nets import CpuEvaluator, Ensemble, GpuEvaluator, NetConfig, build_net
 
 SHAPE, ACTIONS = (2, 6, 7), 7
 PLANES = np.random.default_rng(1).random((5, *SHAPE)).astype(np.float32)
@@ -60,8 +60,8 @@ def test_evaluators_take_an_ensemble_as_any_net(method: str) -> None:
     ensemble = Ensemble([new_net(1), new_net(2, width=16)])
     policy, wdl = ask(ensemble)
     evaluators = (
-        Evaluator(ensemble, SHAPE, method=method),
-        CudaEvaluator(ensemble, SHAPE, device=torch.device("cpu"), method=method),
+        CpuEvaluator(ensemble, SHAPE, method=method),
+        GpuEvaluator(ensemble, SHAPE, device=torch.device("cpu"), method=method),
     )
     for evaluator in evaluators:
         found = evaluator(PLANES)
@@ -74,6 +74,6 @@ def test_evaluators_take_an_ensemble_as_any_net(method: str) -> None:
 
 def test_new_weights_reach_every_net_of_an_ensemble() -> None:
     old, new = (Ensemble([new_net(seed), new_net(seed + 1)]) for seed in (1, 5))
-    evaluator = CudaEvaluator(old, SHAPE, device=torch.device("cpu"), method="float32")
+    evaluator = GpuEvaluator(old, SHAPE, device=torch.device("cpu"), method="float32")
     evaluator.load(new)
     np.testing.assert_allclose(evaluator(PLANES)[1], ask(new)[1].numpy(), atol=1e-5)

@@ -5,9 +5,10 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from rookery import games
 from rookery.base import ConfigError, RookeryError, UnknownName
-from rookery.nets import Evaluator, NetConfig, build_net, methods
+from rookery.nets import CpuEvaluator, NetConfig, build_net
+from rookery.nets.inference.cpu import cpu_backends as methods
 from rookery.nets.resnet import ConvNorm, fold
-from rookery.run.shipped import load_shipped
+from rookery.training.shipped import load_shipped
 
 TICTACTOE = ((2, 3, 3), 9)
 CONNECT4 = ((2, 6, 7), 7)
@@ -62,7 +63,7 @@ def test_folding_leaves_no_batch_norm_and_the_net_itself_alone():
 @pytest.mark.parametrize("count", [0, 1, 16, 37])
 def test_any_batch_equals_the_unfolded_net(game, count):
     net, planes = trained_net(game), boards(game, count)
-    evaluator = Evaluator(net, game[0], method="float32", batch_size=16)
+    evaluator = CpuEvaluator(net, game[0], method="float32", batch_size=16)
     found = evaluator(planes)
     assert [array.dtype for array in found] == [np.float32, np.float32]
     assert [array.shape for array in found] == [(count, game[1]), (count, 3)]
@@ -71,14 +72,14 @@ def test_any_batch_equals_the_unfolded_net(game, count):
 
 def test_float16_stays_near_float32():
     net, planes = trained_net(CONNECT4), boards(CONNECT4, 16)
-    found = Evaluator(net, CONNECT4[0], method="float16", batch_size=16)(planes)
+    found = CpuEvaluator(net, CONNECT4[0], method="float16", batch_size=16)(planes)
     assert_close(found, plain(net, planes), tolerance=0.03)
 
 
 def test_the_same_batch_gives_the_same_bits():
     planes = boards(CONNECT4, 40)
     for method in ("float32", "float16"):
-        make = [Evaluator(trained_net(CONNECT4), CONNECT4[0], method=method) for _ in range(2)]
+        make = [CpuEvaluator(trained_net(CONNECT4), CONNECT4[0], method=method) for _ in range(2)]
         first, again, other = make[0](planes), make[0](planes), make[1](planes)
         assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])
         assert np.array_equal(first[0], other[0]) and np.array_equal(first[1], other[1])
@@ -86,7 +87,7 @@ def test_the_same_batch_gives_the_same_bits():
 
 def test_loading_replaces_the_weights_in_place():
     old, new, planes = trained_net(CONNECT4, 1), trained_net(CONNECT4, 2), boards(CONNECT4, 20)
-    evaluator = Evaluator(old, CONNECT4[0], method="float32")
+    evaluator = CpuEvaluator(old, CONNECT4[0], method="float32")
     before = evaluator(planes)
     tower = [parameter.data_ptr() for parameter in evaluator._plan._net.parameters()]
     evaluator.load(new)
@@ -97,7 +98,7 @@ def test_loading_replaces_the_weights_in_place():
 
 def test_learning_on_does_not_change_an_evaluator():
     net, planes = trained_net(TICTACTOE), boards(TICTACTOE, 8)
-    evaluator = Evaluator(net, TICTACTOE[0], method="float32")
+    evaluator = CpuEvaluator(net, TICTACTOE[0], method="float32")
     before = evaluator(planes)[0]
     with torch.no_grad():
         net.policy.last.weight.add_(1)
@@ -105,7 +106,7 @@ def test_learning_on_does_not_change_an_evaluator():
 
 
 def test_auto_keeps_the_fastest_of_what_it_measured():
-    evaluator = Evaluator(trained_net(CONNECT4), CONNECT4[0], batch_size=32)
+    evaluator = CpuEvaluator(trained_net(CONNECT4), CONNECT4[0], batch_size=32)
     rates = evaluator.choice.rates
     assert evaluator.method == max(rates, key=rates.get)
     assert "float32" in rates
@@ -115,14 +116,14 @@ def test_auto_keeps_the_fastest_of_what_it_measured():
 
 def test_float32_is_never_hopeless(monkeypatch):
     monkeypatch.setattr(methods, "HOPELESS", 0)
-    choice = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=8).choice
+    choice = CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=8).choice
     assert choice.method == "float32" and set(choice.dropped) >= {"float16", "bfloat16"}
 
 
 def test_auto_leaves_torchs_settings_alone():
     # A bfloat16 matrix product on a processor without it turns oneDNN off for the whole process.
     before = torch._C._get_mkldnn_enabled()
-    Evaluator(trained_net(CONNECT4), CONNECT4[0], batch_size=8)
+    CpuEvaluator(trained_net(CONNECT4), CONNECT4[0], batch_size=8)
     assert torch._C._get_mkldnn_enabled() == before
 
 
@@ -143,7 +144,7 @@ def slowed(monkeypatch, seconds):
 @pytest.mark.parametrize(("seconds", "boards"), [(0.3, 3), (1.1, 1)])
 def test_a_hopeless_method_costs_three_boards_or_a_second(monkeypatch, seconds, boards):
     seen = slowed(monkeypatch, seconds)
-    choice = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=64).choice
+    choice = CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], batch_size=64).choice
     assert seen == [1] * boards
     assert choice.dropped["float16"].startswith("hopeless")
     assert choice.method != "float16"
@@ -152,7 +153,7 @@ def test_a_hopeless_method_costs_three_boards_or_a_second(monkeypatch, seconds, 
 def test_a_method_that_disagrees_is_dropped_even_on_an_untrained_net(monkeypatch):
     monkeypatch.setattr(methods, "TOLERANCE", 1e-7)
     net = build_net(NetConfig(width=8, depth=2), *CONNECT4)
-    choice = Evaluator(net, CONNECT4[0], batch_size=16).choice
+    choice = CpuEvaluator(net, CONNECT4[0], batch_size=16).choice
     assert choice.method == "float32"
     assert choice.dropped["float16"].startswith(("differs from float32", "hopeless"))
 
@@ -176,9 +177,11 @@ def test_no_number_is_no_agreement():
 
 @pytest.mark.parametrize("name", ["chess", "connect4"])
 def test_a_trained_net_may_be_rounded_to_half_precision(name):
-    rules = games.game(name)
+    rules = games.load_game(name)
     net, boards = load_shipped(rules).build(), methods.random_boards(32, rules.planes_shape)
-    answers = [Evaluator(net, rules.planes_shape, method=m)(boards) for m in ("float32", "float16")]
+    answers = [
+        CpuEvaluator(net, rules.planes_shape, method=m)(boards) for m in ("float32", "float16")
+    ]
     right, rounded = [
         (torch.from_numpy(logits).softmax(1), torch.from_numpy(wdl)) for logits, wdl in answers
     ]
@@ -186,30 +189,30 @@ def test_a_trained_net_may_be_rounded_to_half_precision(name):
 
 
 def test_a_method_asked_for_is_not_measured():
-    evaluator = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
-    assert evaluator.choice == methods.Choice("float32")
+    evaluator = CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
+    assert evaluator.choice == methods.BackendChoice("float32")
 
 
 def test_an_unknown_method_is_refused():
     with pytest.raises(UnknownName, match="did you mean float32"):
-        Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float23")
+        CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float23")
 
 
 def test_compiling_without_a_compiler_is_refused(monkeypatch):
     monkeypatch.setattr(methods.shutil, "which", lambda name: None)
     with pytest.raises(ConfigError, match=r"compiled needs a C\+\+ compiler"):
-        Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="compiled")
+        CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], method="compiled")
 
 
 def test_openvino_without_the_package_is_refused(monkeypatch):
     monkeypatch.setattr(methods.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="openvino needs the openvino package"):
-        Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="openvino")
+        CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], method="openvino")
 
 
 def test_weights_that_overflow_are_refused():
     net = trained_net(TICTACTOE)
-    evaluator = Evaluator(net, TICTACTOE[0], method="float16")
+    evaluator = CpuEvaluator(net, TICTACTOE[0], method="float16")
     with torch.no_grad():
         net.stem.norm.bias.fill_(1e6)
     with pytest.raises(RookeryError, match="not finite under float16"):
@@ -217,14 +220,14 @@ def test_weights_that_overflow_are_refused():
 
 
 def test_planes_of_another_game_are_refused():
-    evaluator = Evaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
+    evaluator = CpuEvaluator(trained_net(TICTACTOE), TICTACTOE[0], method="float32")
     with pytest.raises(ValueError, match="was this net trained for another game"):
         evaluator(boards(CONNECT4, 2))
 
 
 def check_padded_method(method):
     old, new = trained_net(CONNECT4, 1), trained_net(CONNECT4, 2)
-    evaluator = Evaluator(old, CONNECT4[0], method=method, batch_size=16)
+    evaluator = CpuEvaluator(old, CONNECT4[0], method=method, batch_size=16)
     for net in (old, new):
         evaluator.load(net)
         for count in (1, 16, 37):

@@ -8,19 +8,19 @@ import torch
 from torch import nn
 
 from rookery.base import ConfigError
-from rookery.games import game, game_names
+from rookery.games import game_names, load_game
 from rookery.nets import (
-    CudaEvaluator,
+    CpuEvaluator,
     Ensemble,
-    Evaluator,
-    Header,
+    GameSpec,
+    GpuEvaluator,
     NetConfig,
-    NetGame,
+    WeightsHeader,
     build_net,
     count_parameters,
     count_spikes,
-    cut_net,
     pack,
+    split_net,
     unpack,
 )
 from rookery.nets.lif import LeakyFire
@@ -81,13 +81,13 @@ def test_parameters_and_their_names_are_those_of_a_residual_net(shape):
 
 @pytest.mark.parametrize("name", game_names())
 def test_it_is_built_served_and_saved_for_every_game(name):
-    rules = game(name)
+    rules = load_game(name)
     shape = (rules.planes_shape, rules.num_actions)
     net, planes = trained_net(shape, policy_cells=rules.policy_cells), boards(shape, 16)
-    header = Header(NetGame(name, rules.version, *shape), SPIKING, step=0)
+    header = WeightsHeader(GameSpec(name, rules.version, *shape), SPIKING, step=0)
     expected = plain(unpack(pack(net.state_dict(), header)).build().eval(), planes)
     assert expected[0].any()
-    for kind, more in ((Evaluator, {}), (CudaEvaluator, {"device": CPU})):
+    for kind, more in ((CpuEvaluator, {}), (GpuEvaluator, {"device": CPU})):
         evaluator = kind(net, rules.planes_shape, method="float32", **more)
         assert_nearly_all_close(evaluator(planes), expected)
 
@@ -140,7 +140,7 @@ def test_a_folded_tower_equals_the_unfolded_one():
 @pytest.mark.parametrize("count", [0, 1, 37])
 def test_served_on_the_cpu_it_answers_as_it_is(shape, count):
     net, planes = trained_net(shape), boards(shape, count)
-    evaluator = Evaluator(trained_net(shape, seed=2), shape[0], method="float32", batch_size=16)
+    evaluator = CpuEvaluator(trained_net(shape, seed=2), shape[0], method="float32", batch_size=16)
     evaluator.load(net)
     if count:
         assert_nearly_all_close(evaluator(planes), plain(net, planes))
@@ -150,16 +150,16 @@ def test_served_on_the_cpu_it_answers_as_it_is(shape, count):
 
 def test_served_for_gpus_it_answers_as_it_is_with_new_weights_too():
     net, planes = trained_net(CONNECT4), boards(CONNECT4, 37)
-    evaluator = CudaEvaluator(
+    evaluator = GpuEvaluator(
         trained_net(CONNECT4, seed=2), CONNECT4[0], device=CPU, method="float32"
     )
     evaluator.load(net)
     assert_nearly_all_close(evaluator(planes), plain(net, planes))
 
 
-@pytest.mark.parametrize("kind", [Evaluator, CudaEvaluator])
+@pytest.mark.parametrize("kind", [CpuEvaluator, GpuEvaluator])
 def test_a_method_is_chosen_without_mention_of_fused_calls(kind):
-    more = {"device": CPU} if kind is CudaEvaluator else {}
+    more = {"device": CPU} if kind is GpuEvaluator else {}
     choice = kind(trained_net(CONNECT4), CONNECT4[0], **more).choice
     assert not [name for name in (choice.method, *choice.dropped) if name.startswith("fused")]
 
@@ -168,15 +168,15 @@ def test_a_spiking_and_a_residual_net_answer_as_one():
     members = [trained_net(CONNECT4), trained_net(CONNECT4, NetConfig(width=16, depth=1))]
     planes, net = boards(CONNECT4, 20), Ensemble(members).eval()
     expected = plain(net, planes)
-    assert_nearly_all_close(Evaluator(net, CONNECT4[0], method="float32")(planes), expected)
-    on_gpus = CudaEvaluator(net, CONNECT4[0], device=CPU, method="float32")
+    assert_nearly_all_close(CpuEvaluator(net, CONNECT4[0], method="float32")(planes), expected)
+    on_gpus = GpuEvaluator(net, CONNECT4[0], device=CPU, method="float32")
     assert_nearly_all_close(on_gpus(planes), expected)
 
 
 def test_weights_come_back_with_how_neurons_fire():
     config = NetConfig("spiking", width=8, depth=1, steps=3, decay=0.25, threshold=0.5)
     net = trained_net(CONNECT4, config)
-    header = Header(NetGame("connect4", 1, *CONNECT4), config, step=5)
+    header = WeightsHeader(GameSpec("connect4", 1, *CONNECT4), config, step=5)
     found = unpack(pack(net.state_dict(), header))
     assert found.header == header
     planes = boards(CONNECT4, 3)
@@ -206,7 +206,7 @@ def test_an_unknown_surrogate_is_refused_with_the_nearest_name():
 
 def test_a_spiking_net_is_not_cut_into_parts():
     with pytest.raises(ConfigError, match=r"choose net\.kind = resnet"):
-        cut_net(build_net(SPIKING, *CONNECT4), 0, num_parts=2)
+        split_net(build_net(SPIKING, *CONNECT4), 0, num_parts=2)
 
 
 def test_spikes_are_counted_over_neurons_and_steps():

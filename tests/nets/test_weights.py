@@ -6,12 +6,22 @@ import safetensors.torch
 import torch
 
 from rookery.base import ConfigError, FileDamaged, RookeryError
-from rookery.nets import Header, NetConfig, NetGame, build_net, load, pack, save, unpack, weights
+from rookery.nets import (
+    GameSpec,
+    NetConfig,
+    WeightsHeader,
+    build_net,
+    load,
+    pack,
+    save,
+    unpack,
+    weights,
+)
 
-TICTACTOE = NetGame("tictactoe", 1, (2, 3, 3), 9)
-CONNECT4 = NetGame("connect4", 1, (2, 6, 7), 7)
+TICTACTOE = GameSpec("tictactoe", 1, (2, 3, 3), 9)
+CONNECT4 = GameSpec("connect4", 1, (2, 6, 7), 7)
 CONFIG = NetConfig(width=4, depth=1)
-HEADER = Header(TICTACTOE, CONFIG, step=1200)
+HEADER = WeightsHeader(TICTACTOE, CONFIG, step=1200)
 
 
 @pytest.fixture
@@ -49,7 +59,7 @@ def test_equal_weights_give_equal_bytes_even_in_another_memory_order(state):
 
 
 def test_the_fingerprint_names_the_tensors_not_the_step(state):
-    later = Header(TICTACTOE, CONFIG, step=1201)
+    later = WeightsHeader(TICTACTOE, CONFIG, step=1201)
     first = unpack(pack(state, HEADER)).fingerprint
     assert unpack(pack(state, later)).fingerprint == first
     state["stem.conv.weight"][0, 0, 0, 0] += 1
@@ -102,14 +112,14 @@ def test_a_net_of_another_game_is_refused(state):
 
 
 def test_a_net_of_a_game_with_as_many_actions_is_refused(state):
-    other = NetGame("pebbles", 1, (2, 3, 3), 9)
+    other = GameSpec("pebbles", 1, (2, 3, 3), 9)
     with pytest.raises(ConfigError, match="choose a net trained for pebbles"):
         unpack(pack(state, HEADER), other)
 
 
 def test_a_net_for_older_rules_is_refused(state):
     with pytest.raises(ConfigError, match="is at version 2 of its rules, got a net for version 1"):
-        unpack(pack(state, HEADER), NetGame("tictactoe", 2, (2, 3, 3), 9))
+        unpack(pack(state, HEADER), GameSpec("tictactoe", 2, (2, 3, 3), 9))
 
 
 def test_halved_weights_build_a_net_that_computes_in_float32(state):

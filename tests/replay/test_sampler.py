@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rookery.base import generator
-from rookery.games import Game, GameRecord, game
+from rookery.games import Game, GameRecord, load_game
 from rookery.replay import Batch, ReplayConfig, Samples, Window, prefetch, sample
 from rookery.replay.sampler import mix_values
 
-CONNECT4, TICTACTOE = game("connect4"), game("tictactoe")
+CONNECT4, TICTACTOE = load_game("connect4"), load_game("tictactoe")
 
 
 def window_of(rules: Game, records: list[GameRecord]) -> Window:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rookery.games import WIN, game
+from rookery.games import WIN, load_game
 from rookery.replay import Samples
 
-CONNECT4 = game("connect4")
+CONNECT4 = load_game("connect4")
 
 
 def policy_of(samples: Samples, row: int) -> dict[int, float]:

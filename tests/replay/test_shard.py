@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rookery.base import FileDamaged, RunFolderError, write_arrays
-from rookery.games import game
+from rookery.games import load_game
 from rookery.replay import Samples, read_shard, shard_path, write_shard
 
-CONNECT4, TICTACTOE = game("connect4"), game("tictactoe")
+CONNECT4, TICTACTOE = load_game("connect4"), load_game("tictactoe")
 
 
 @pytest.fixture
@@ -21,10 +21,10 @@ def test_the_name_is_the_number(tmp_path):
 
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
 def test_a_shard_reads_back_as_it_was(tmp_path, make_records, name):
-    samples = Samples.from_records(make_records(game(name), 10), 3)
+    samples = Samples.from_records(make_records(load_game(name), 10), 3)
     path = shard_path(tmp_path, 0)
-    write_shard(path, samples, game=game(name))
-    found = read_shard(path, game=game(name))
+    write_shard(path, samples, game=load_game(name))
+    found = read_shard(path, game=load_game(name))
     for column in vars(samples):
         assert np.array_equal(getattr(found, column), getattr(samples, column)), column
         assert getattr(found, column).dtype == getattr(samples, column).dtype, column

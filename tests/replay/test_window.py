@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rookery.base import ConfigError
-from rookery.games import game
+from rookery.games import load_game
 from rookery.replay import ReplayConfig, Samples, Window
 from rookery.replay.statistics import duplicate_share
 
-TICTACTOE = game("tictactoe")
+TICTACTOE = load_game("tictactoe")
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_age_and_entropy_agree_with_numpy(parts):
 
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
 def test_the_duplicate_share_is_that_of_a_set(make_records, name):
-    states = Samples.from_records(make_records(game(name), 200), 0).states
+    states = Samples.from_records(make_records(load_game(name), 200), 0).states
     distinct = len({state.tobytes() for state in states})
     assert duplicate_share(states) == pytest.approx(1 - distinct / len(states))
     assert duplicate_share(states) > 0.1

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rookery.games import game
-from rookery.search import Search, SearchConfig
+from rookery.games import load_game
+from rookery.search import CpuSearch, SearchConfig
 
 TRUTH = json.loads((Path(__file__).parent / "data" / "mctx.json").read_text())
 
@@ -38,10 +38,10 @@ def by_setting(policy: str) -> dict[Any, list[Any]]:
 
 def search_all(cases: list[Any], *, explore: bool):
     first = cases[0]
-    rules = game(first["game"])
+    rules = load_game(first["game"])
     config = SearchConfig(method=first["policy"], considered=first["considered"] or 16, prove=False)
     simulations = first["simulations"]
-    search = Search(
+    search = CpuSearch(
         rules,
         linear_evaluator(rules.name),
         config=config,

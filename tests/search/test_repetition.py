@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chess_boards import CHESS
-from rookery.games import DRAW, Memory, bind_memory
-from rookery.search import Decisions, Search, SearchConfig
+from rookery.games import DRAW, Repetitions, bind_repetitions
+from rookery.search import CpuSearch, Decisions, SearchConfig
 
 LOST = "8/1k6/8/8/8/8/1q4P1/7K b - - 0 1"
 TO_AND_FRO = "b7a7 h1h2 a7b7 h2h1 b7a7 h1h2 a7b7"
@@ -23,9 +23,9 @@ def material(planes: Any) -> tuple[Any, Any]:
     return np.zeros((len(planes), CHESS.num_actions), np.float32), wdl.astype(np.float32)
 
 
-def new_search(fen: str, moves: str, method: str) -> Search:
+def new_search(fen: str, moves: str, method: str) -> CpuSearch:
     """A search of the position after `moves`, which it remembers."""
-    search = Search(
+    search = CpuSearch(
         CHESS,
         material,
         config=SearchConfig(method=method, considered=32),
@@ -35,17 +35,17 @@ def new_search(fen: str, moves: str, method: str) -> Search:
         seed=1,
     )
     search.roots[0] = CHESS.position(fen)
-    play_all(search.roots[0], search.memory, moves)
+    play_all(search.roots[0], search.repetitions, moves)
     return search
 
 
-def play_all(state: Any, memory: Memory, moves: str) -> None:
-    play = bind_memory(CHESS.rules).play
+def play_all(state: Any, repetitions: Repetitions, moves: str) -> None:
+    play = bind_repetitions(CHESS.rules).play
     for move in moves.split():
-        play(memory, state, CHESS.module.read_move(state, move), 0)
+        play(repetitions, state, CHESS.module.read_move(state, move), 0)
 
 
-def best(search: Search, decisions: Decisions) -> str:
+def best(search: CpuSearch, decisions: Decisions) -> str:
     return str(CHESS.module.write_move(search.roots[0], int(decisions.actions[0])))
 
 
@@ -60,7 +60,7 @@ def test_who_is_lost_heads_for_the_third_repetition(method: str) -> None:
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 def test_without_a_past_there_is_nothing_to_head_for(method: str) -> None:
     search = new_search(LOST, TO_AND_FRO, method)
-    search.memory.counts[:] = 0
+    search.repetitions.counts[:] = 0
     assert search.run(200).values[0, 0] < -0.8
 
 

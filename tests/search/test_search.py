@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import toy
-from rookery.games import DRAW, LOSS, WIN, Game, game
-from rookery.search import Decisions, Search, SearchConfig
+from rookery.games import DRAW, LOSS, WIN, Game, load_game
+from rookery.search import CpuSearch, Decisions, SearchConfig
 
 DATA = Path(__file__).parent / "data"
-TICTACTOE, CONNECT4 = game("tictactoe"), game("connect4")
+TICTACTOE, CONNECT4 = load_game("tictactoe"), load_game("connect4")
 METHODS = ("gumbel", "puct")
 
 
 def new_search(rules: Game, positions: list[str], *, evaluator: Any = None, **options: Any):
     settings = {"explore": False, "seed": 0, "max_simulations": 64, "method": "gumbel"} | options
     config = SearchConfig(method=settings.pop("method"), prove=settings.pop("prove", True))
-    search = Search(
+    search = CpuSearch(
         rules,
         evaluator or toy.uniform(rules.num_actions),
         config=config,
@@ -125,7 +125,7 @@ def test_a_full_arena_stops_growing_and_goes_on_searching() -> None:
     assert search.tree.searches[0].edges_used <= 70
 
 
-def tree_as_lists(search: Search) -> dict[str, Any]:
+def tree_as_lists(search: CpuSearch) -> dict[str, Any]:
     """The whole of tree 0, for the golden file."""
     tree, used = search.tree, search.tree.searches[0]
     nodes = tree.nodes[0, : used.nodes_used]
@@ -176,11 +176,11 @@ def minimax(state: Any) -> int:
 SCRIPT = """
 import sys; sys.path.insert(0, sys.argv[1])
 import numpy, toy
-from rookery.games import game
+from rookery.games import load_game
 from rookery.search import Search, SearchConfig
 for name, position in (("connect4", "4453"), ("tictactoe", "51")):
     for method in ("gumbel", "puct"):
-        rules = game(name)
+        rules = load_game(name)
         search = Search(rules, toy.hashed(rules.num_actions), config=SearchConfig(method=method),
                         num_games=2, max_simulations=12, explore=True, seed=3)
         search.roots[:] = numpy.array([rules.position(position)] * 2)

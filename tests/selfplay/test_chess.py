@@ -6,7 +6,7 @@ import numpy as np
 
 import toy
 from chess_boards import CHESS
-from rookery.games import DRAW, ONGOING, GameRecord, bind_memory, new_memory
+from rookery.games import DRAW, ONGOING, GameRecord, bind_repetitions, new_repetitions
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlay, SelfPlayConfig
 
@@ -30,13 +30,13 @@ def new_selfplay(evaluator: Any, seed: int = 1, **settings: Any) -> SelfPlay:
 
 def check_record(record: GameRecord) -> int:
     """Replay the game with its memory; the outcome at its end."""
-    state, memory = record.states[0].copy(), new_memory(CHESS, 1)
-    play = bind_memory(CHESS.rules).play
+    state, repetitions = record.states[0].copy(), new_repetitions(CHESS, 1)
+    play = bind_repetitions(CHESS.rules).play
     for kept, action in zip(record.states, record.actions, strict=True):
         assert state.tobytes() == kept.tobytes()
         assert CHESS.rules.outcome(state) == ONGOING
         assert int(action) in CHESS.legal_actions(state)
-        play(memory, state, int(action), 0)
+        play(repetitions, state, int(action), 0)
     return int(CHESS.rules.outcome(state))
 
 

@@ -7,11 +7,11 @@ import pytest
 
 import toy
 from rookery.base import ConfigError
-from rookery.games import LOSS, ONGOING, GameRecord, game
+from rookery.games import LOSS, ONGOING, GameRecord, load_game
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlay, SelfPlayConfig
 
-CONNECT4 = game("connect4")
+CONNECT4 = load_game("connect4")
 
 
 def new_selfplay(seed: int = 1, **settings: Any) -> SelfPlay:

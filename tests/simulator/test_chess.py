@@ -5,28 +5,28 @@ import pytest
 import torch
 
 from devices import Linear
-from rookery.games import Memory, bind_memory, game, new_memory
+from rookery.games import Repetitions, bind_repetitions, load_game, new_repetitions
 from rookery.search import SearchConfig, new_search
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 
-CHESS = game("chess")
+CHESS = load_game("chess")
 LINEAR = Linear(CHESS.planes_shape, CHESS.num_actions)
 LOST = "8/1k6/8/8/8/8/1q4P1/7K b - - 0 1"
 TO_AND_FRO = "b7a7 h1h2 a7b7 h2h1 b7a7 h1h2 a7b7"
 
 
-def remember(fen: str, moves: str) -> tuple[np.record, Memory]:
+def remember(fen: str, moves: str) -> tuple[np.record, Repetitions]:
     """The position after `moves`, and what stood before it."""
-    state, memory = CHESS.position(fen), new_memory(CHESS, 1)
+    state, repetitions = CHESS.position(fen), new_repetitions(CHESS, 1)
     for move in moves.split():
         action = CHESS.module.read_move(state, move)
-        bind_memory(CHESS.rules).play(memory, state, action, 0)
-    return state, memory
+        bind_repetitions(CHESS.rules).play(repetitions, state, action, 0)
+    return state, repetitions
 
 
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 def test_both_searches_agree_about_repetitions(method: str) -> None:
-    state, memory = remember(LOST, TO_AND_FRO)
+    state, repetitions = remember(LOST, TO_AND_FRO)
     options = {
         "config": SearchConfig(method=method),
         "num_games": 1,
@@ -39,7 +39,7 @@ def test_both_searches_agree_about_repetitions(method: str) -> None:
     answers = []
     for search in (on_cpu, on_gpu):
         search.roots[0] = state
-        search.memory.keys[:], search.memory.counts[:] = memory
+        search.repetitions.keys[:], search.repetitions.counts[:] = repetitions
         answers.append(search.run(24))
     for field in ("actions", "visits", "policy", "values"):
         np.testing.assert_array_equal(getattr(answers[1], field), getattr(answers[0], field))
@@ -61,7 +61,10 @@ def test_games_under_way_keep_their_memory() -> None:
     count = int(state["memory.counts"].max())
     rows = int((state["history.firsts"] + state["history.lengths"]).max())
     assert count > rows, "openings are remembered, too"
-    assert state["memory.keys"].shape == (2, CHESS.memory) and state["memory.keys"][:, 0].all()
+    assert (
+        state["memory.keys"].shape == (2, CHESS.repetition_window)
+        and state["memory.keys"][:, 0].all()
+    )
     other = new_selfplay(4)
     other.restore(state)
     np.testing.assert_array_equal(other.state()["memory.keys"], state["memory.keys"])

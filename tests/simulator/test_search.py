@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from devices import Linear, LinearOn
-from rookery.games import game
-from rookery.runtime import launch, view
-from rookery.runtime.gpu import THREADS, turn_tile
+from rookery.games import load_game
+from rookery.gpu import launch, view
+from rookery.gpu.kernels import THREADS, transpose_tile
 from rookery.search import SearchConfig, new_search
 
 POSITIONS = {"connect4": ["", "44", "112233", "1122"], "tictactoe": ["", "5", "51", "519"]}
@@ -18,7 +18,7 @@ POSITIONS = {"connect4": ["", "44", "112233", "1122"], "tictactoe": ["", "5", "5
 @pytest.mark.parametrize("explore", [False, True])
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
 def test_both_searches_agree(name: str, method: str, explore: bool) -> None:
-    rules, simulations = game(name), 12
+    rules, simulations = load_game(name), 12
     linear = Linear(rules.planes_shape, rules.num_actions)
     options = {
         "config": SearchConfig(method=method),
@@ -62,7 +62,7 @@ class Halved(LinearOn):
 
 
 def test_logits_are_found_where_the_net_put_them() -> None:
-    rules, simulations = game("connect4"), 12
+    rules, simulations = load_game("connect4"), 12
     linear = Linear(rules.planes_shape, rules.num_actions)
     options = {"num_games": 2, "max_simulations": simulations, "explore": False, "seed": 5}
     decisions = []
@@ -79,12 +79,12 @@ def test_a_matrix_is_turned_over(shape: tuple[int, int]) -> None:
     source = torch.arange(shape[0] * shape[1], dtype=torch.float32).view(shape)
     target = torch.zeros(shape[::-1])
     tiles = -(-shape[0] // THREADS) * -(-shape[1] // THREADS)
-    launch(turn_tile, tiles * THREADS, view(source), view(target))
+    launch(transpose_tile, tiles * THREADS, view(source), view(target))
     assert torch.equal(target, source.t())
 
 
 def test_part_of_the_games_can_be_searched() -> None:
-    rules = game("tictactoe")
+    rules = load_game("tictactoe")
     evaluator = Linear(rules.planes_shape, rules.num_actions).on(torch.device("cpu"))
     search = new_search(
         rules,

@@ -7,14 +7,14 @@ from torch import Tensor
 
 from devices import Linear
 from rookery.base import RunFolderError
-from rookery.games import Game, game
+from rookery.games import Game, load_game
 from rookery.replay import DeviceRows, to_samples
 from rookery.search import SearchConfig
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 from rookery.selfplay.device import WAVES
 from rookery.selfplay.report import report_rows
 
-RULES = game("tictactoe")
+RULES = load_game("tictactoe")
 
 
 def new_selfplay(**changes: object) -> DeviceSelfPlay:

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from rookery.games import game
+from rookery.games import load_game
 from rookery.replay import DeviceWindow, ReplayConfig, Samples, Window
 from rookery.replay.rows import from_samples, to_samples
 
 CPU = torch.device("cpu")
-RULES = game("tictactoe")
+RULES = load_game("tictactoe")
 
 
 def some_samples(count: int, seed: int, born: int) -> Samples:

@@ -2,16 +2,6 @@
 
 from rookery.arena.boards import sample_boards
 from rookery.arena.book import has_book
-from rookery.arena.climb import ClimbPlan, ClimbReport, RatedGame, RungResult, Watch, climb
-from rookery.arena.elo import (
-    EloDifference,
-    Rating,
-    compare,
-    elo_of_score,
-    expected_score,
-    rate,
-)
-from rookery.arena.ladder import Ladder, Rung, load_ladder
 from rookery.arena.lockstep import Past
 from rookery.arena.match import (
     MatchGame,
@@ -23,7 +13,6 @@ from rookery.arena.match import (
     play_part,
     report_match,
 )
-from rookery.arena.placing import Placement
 from rookery.arena.player import FORFEIT, Player, ask, faults_of
 from rookery.arena.players import (
     MinimaxPlayer,
@@ -32,74 +21,92 @@ from rookery.arena.players import (
     Solver,
     SolverPlayer,
     UciPlayer,
-    is_plain,
-    plain_player,
+    is_named_player,
+    named_player,
 )
-from rookery.arena.ruler import (
-    Look,
-    Ruler,
+from rookery.arena.rating.elo import (
+    EloDifference,
+    Rating,
+    compare,
+    elo_of_score,
+    expected_score,
+    rate,
+)
+from rookery.arena.rating.estimate import RatingEstimate
+from rookery.arena.rating.ladder import Ladder, Rung, load_ladder
+from rookery.arena.rating.rate import (
+    RatedGame,
+    RatingPlan,
+    RatingReport,
+    RungResult,
+    Watch,
+    rate_player,
+)
+from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, SolvedPosition, load_positions
+from rookery.arena.strength import ErrorTable, Row, Share, Strength
+from rookery.arena.strength_test import (
+    PartResult,
+    StrengthTest,
     measure_exhaustively,
     measure_positions,
     never_loses,
     play_every_reply,
-    ruler_for,
+    strength_test_for,
 )
-from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, Position, load_positions
-from rookery.arena.strength import ErrorTable, Row, Share, Strength
 
 __all__ = [
     "FORFEIT",
-    "ClimbPlan",
-    "ClimbReport",
     "Connect4Solver",
     "EloDifference",
     "ErrorTable",
     "ExhaustiveSolver",
     "Ladder",
-    "Look",
     "MatchGame",
     "MatchPlan",
     "MatchReport",
     "MinimaxPlayer",
+    "PartResult",
     "Past",
-    "Placement",
     "Player",
-    "Position",
     "RandomPlayer",
     "RatedGame",
     "Rating",
+    "RatingEstimate",
+    "RatingPlan",
+    "RatingReport",
     "Row",
-    "Ruler",
     "Rung",
     "RungResult",
     "SearchPlayer",
     "Share",
+    "SolvedPosition",
     "Solver",
     "SolverPlayer",
     "Strength",
+    "StrengthTest",
     "Tally",
     "UciPlayer",
     "Watch",
     "ask",
-    "climb",
     "compare",
     "elo_of_score",
     "expected_score",
     "faults_of",
     "has_book",
-    "is_plain",
+    "is_named_player",
     "load_ladder",
     "load_positions",
     "measure_exhaustively",
     "measure_positions",
+    "named_player",
     "never_loses",
     "part_seed",
-    "plain_player",
     "play_every_reply",
     "play_match",
     "play_part",
     "rate",
+    "rate_player",
     "report_match",
-    "ruler_for",
     "sample_boards",
+    "strength_test_for",
 ]

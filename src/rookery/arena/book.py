@@ -5,7 +5,7 @@ from importlib.resources import files
 from itertools import cycle, islice
 
 from rookery.base import generator
-from rookery.games import Action, Game, game
+from rookery.games import Action, Game, load_game
 
 BOOKS = {"chess": "chess_openings.txt"}
 Opening = tuple[Action, ...]
@@ -27,7 +27,7 @@ def book_openings(rules: Game, count: int, *, seed: int) -> list[Opening]:
 def _load(name: str) -> tuple[Opening, ...]:
     text = files("rookery.arena").joinpath("data", BOOKS[name]).read_text("ascii")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return tuple(_read(game(name), line) for line in lines)
+    return tuple(_read(load_game(name), line) for line in lines)
 
 
 def _read(rules: Game, line: str) -> Opening:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import compiled
-from rookery.games import Action, Game, Memory, States, bind_memory, new_memory
+from rookery.games import Action, Game, Repetitions, States, bind_repetitions, new_repetitions
 
 Actions = NDArray[np.int32]
 
@@ -31,32 +31,32 @@ def play_each(game: Game, states: States, actions: Actions) -> None:
 class Past:
     """How B games came to their present positions."""
 
-    memory: Memory
+    repetitions: Repetitions
     moves: list[list[Action]]
     """Made so far, each from the first position on."""
 
     @classmethod
     def none(cls, game: Game, count: int) -> "Past":
         """That of `count` games that have just begun."""
-        return cls(new_memory(game, count), [[] for _ in range(count)])
+        return cls(new_repetitions(game, count), [[] for _ in range(count)])
 
     def restart(self, games: NDArray[np.intp]) -> None:
         """Forget that of some of the games, in place."""
-        self.memory.keys[games], self.memory.counts[games] = 0, 0
+        self.repetitions.keys[games], self.repetitions.counts[games] = 0, 0
         for index in games.tolist():
             self.moves[index] = []
 
     def of(self, games: NDArray[np.intp]) -> "Past":
         """That of some of the games, as a copy."""
-        memory = Memory(self.memory.keys[games], self.memory.counts[games])
-        return Past(memory, [list(self.moves[index]) for index in games])
+        repetitions = Repetitions(self.repetitions.keys[games], self.repetitions.counts[games])
+        return Past(repetitions, [list(self.moves[index]) for index in games])
 
 
 def advance(
     game: Game, states: States, past: Past, games: NDArray[np.intp], actions: Actions
 ) -> None:
     """Make move actions[b] in game games[b], in place, and remember it."""
-    _loops(game.rules).advance(states, past.memory, games, actions)
+    _loops(game.rules).advance(states, past.repetitions, games, actions)
     for index, action in zip(games.tolist(), actions.tolist(), strict=True):
         past.moves[index].append(action)
 
@@ -107,7 +107,7 @@ class _Loops:
 
     legal: Callable[[States, Actions, NDArray[np.bool_]], None]
     play: Callable[[States, Actions], None]
-    advance: Callable[[States, Memory, NDArray[np.intp], Actions], None]
+    advance: Callable[[States, Repetitions, NDArray[np.intp], Actions], None]
     outcomes: Callable[[States, NDArray[np.int8]], None]
     planes: Callable[[States, NDArray[np.float32]], None]
 
@@ -126,13 +126,15 @@ def _loops(rules: ModuleType) -> _Loops:
         for index in range(len(states)):
             rules.play(states[index], actions[index])
 
-    memories = bind_memory(rules)
+    repeats = bind_repetitions(rules)
 
     @compiled
-    def advance(states: States, memory: Memory, games: NDArray[np.intp], actions: Actions) -> None:
+    def advance(
+        states: States, repetitions: Repetitions, games: NDArray[np.intp], actions: Actions
+    ) -> None:
         for index in range(len(games)):
             g = games[index]
-            memories.play(memory, states[g], actions[index], g)
+            repeats.play(repetitions, states[g], actions[index], g)
 
     @compiled
     def outcomes(states: States, out: NDArray[np.int8]) -> None:

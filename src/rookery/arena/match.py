@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.arena.book import Opening, book_openings
-from rookery.arena.elo import EloDifference, compare
 from rookery.arena.lockstep import Past, advance, legal_mask, outcomes, pick, play_each
 from rookery.arena.player import FORFEIT, Player, ask, faults_of
+from rookery.arena.rating.elo import EloDifference, compare
 from rookery.base import ConfigError, generator
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Game, States
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rookery.arena.interval import wilson
+from rookery.arena.rating.interval import wilson
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The games: rules in plain Python, compiled; the contract they keep; the record of one game."""
 
-from rookery.games.contract import Finding, check_game
-from rookery.games.course import Course
+from rookery.games.board import Board
+from rookery.games.contract.check import Finding, check_game
 from rookery.games.game import (
     DRAW,
     LOSS,
@@ -14,9 +14,21 @@ from rookery.games.game import (
     from_module,
     rules_digest,
 )
-from rookery.games.memory import Memory, bind_memory, count_times, new_memory
 from rookery.games.record import GameRecord
-from rookery.games.registry import game, game_names, is_loaded, is_shipped, plain_name, read_rules
+from rookery.games.registry import (
+    game_names,
+    is_loaded,
+    is_shipped,
+    load_game,
+    plain_name,
+    read_rules,
+)
+from rookery.games.repetitions import (
+    Repetitions,
+    bind_repetitions,
+    count_repetitions,
+    new_repetitions,
+)
 from rookery.games.scoresheet import ScoreSheet
 
 __all__ = [
@@ -25,23 +37,23 @@ __all__ = [
     "ONGOING",
     "WIN",
     "Action",
-    "Course",
+    "Board",
     "Finding",
     "Game",
     "GameRecord",
-    "Memory",
+    "Repetitions",
     "ScoreSheet",
     "State",
     "States",
-    "bind_memory",
+    "bind_repetitions",
     "check_game",
-    "count_times",
+    "count_repetitions",
     "from_module",
-    "game",
     "game_names",
     "is_loaded",
     "is_shipped",
-    "new_memory",
+    "load_game",
+    "new_repetitions",
     "plain_name",
     "read_rules",
     "rules_digest",

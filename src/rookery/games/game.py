@@ -16,7 +16,8 @@ A rules module is plain Python. It defines
     read_position(state, text)  where a position is not simply its moves, one character each;
     write_position(state)       with it, if positions have a notation of their own
     write_games(sheets), read_games(text)    where people keep games in a notation: `scoresheet`
-    MEMORY, key(state), quiet(state), recall(state, times)    where positions may repeat: `memory`
+    REPETITION_WINDOW, key(state), reversible_plies(state), set_repetitions(state, times)
+                      where positions may repeat: see `repetitions`
     POLICY_CELLS      [A] plane * H * W + cell of each action, where a net may draw its policy
                       on the board rather than learn every action by itself
 
@@ -43,7 +44,7 @@ WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
 
 NAMES = re.compile(r"\w[\w:=. -]*")
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
-MEMORIES = ("key", "quiet", "recall")
+REPETITION_FUNCTIONS = ("key", "reversible_plies", "set_repetitions")
 TEXT = ("show", "read_move", "write_move")
 TABLES = (
     "NAME",
@@ -76,7 +77,7 @@ class Game:
     """[K, H * W] plane cells: new[c] = old[cell_symmetries[k, c]]."""
     action_symmetries: NDArray[np.int32]
     """[K, A] actions: new[a] = old[action_symmetries[k, a]]."""
-    memory: int
+    repetition_window: int
     """Positions that a game must remember: a power of two, 1 where none comes back."""
     policy_cells: NDArray[np.int64] | None
     """[A] where a net draws each action on the board, if the rules say so."""
@@ -136,13 +137,17 @@ def from_module(module: ModuleType, source: bytes = b"") -> Game:
 
     `source` is the content of the file that it comes from, unless the game is a shipped one.
     """
-    memories = MEMORIES if any(hasattr(module, name) for name in ("MEMORY", *MEMORIES)) else ()
-    sizes = ("MEMORY",) if memories else ()
-    needed = (*TABLES, *sizes, *FUNCTIONS, *memories, *TEXT)
+    repeats = (
+        REPETITION_FUNCTIONS
+        if any(hasattr(module, name) for name in ("REPETITION_WINDOW", *REPETITION_FUNCTIONS))
+        else ()
+    )
+    sizes = ("REPETITION_WINDOW",) if repeats else ()
+    needed = (*TABLES, *sizes, *FUNCTIONS, *repeats, *TEXT)
     missing = [name for name in needed if not hasattr(module, name)]
     if missing:
-        raise IllegalRules(getattr(module, "__file__", None) or module.__name__, missing)
-    functions = {name: getattr(module, name) for name in (*FUNCTIONS, *memories)}
+        raise InvalidRules(getattr(module, "__file__", None) or module.__name__, missing)
+    functions = {name: getattr(module, name) for name in (*FUNCTIONS, *repeats)}
     if not (isinstance(module.NAME, str) and NAMES.fullmatch(module.NAME)):
         raise ConfigError(f"NAME is {module.NAME!r}: expected a word, as in 'hexapawn'")
     cells, actions = _read_symmetries(module.SYMMETRIES)
@@ -159,7 +164,7 @@ def from_module(module: ModuleType, source: bytes = b"") -> Game:
         planes_shape=tuple(module.PLANES),
         cell_symmetries=cells,
         action_symmetries=actions,
-        memory=getattr(module, "MEMORY", 1),
+        repetition_window=getattr(module, "REPETITION_WINDOW", 1),
         policy_cells=None if policy_cells is None else np.asarray(policy_cells),
         source=source,
     )
@@ -177,7 +182,7 @@ def _read_symmetries(pairs: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return cells, actions
 
 
-class IllegalRules(IllegalPosition):
+class InvalidRules(IllegalPosition):
     """A rules module that lacks something every game must offer."""
 
     def __init__(self, name: str, missing: list[str]) -> None:

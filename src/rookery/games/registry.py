@@ -22,7 +22,7 @@ def game_names() -> tuple[str, ...]:
     return SHIPPED
 
 
-def game(name: str, digest: str | None = None) -> Game:
+def load_game(name: str, digest: str | None = None) -> Game:
     """A shipped game by its name, or one of your own by the path of its rules file.
 
     With `digest`, a rules file is executed only if that is its SHA-256, else ConfigError. The bytes

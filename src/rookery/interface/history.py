@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rookery.run import Stats
+from rookery.training import Stats
 
 
 @dataclass(frozen=True)

@@ -19,19 +19,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rookery.arena import Player, is_plain
+from rookery.arena import Player, is_named_player
 from rookery.base import ConfigError, UnknownName
-from rookery.games import Game, game, is_shipped
+from rookery.games import Game, is_shipped, load_game
 from rookery.nets import Weights, load, pack
-from rookery.run import (
-    Contestant,
-    FirstWeights,
+from rookery.search import SearchConfig
+from rookery.training import (
+    InitialWeights,
+    PlayerSpec,
     RunFolder,
     load_shipped,
     shipped_names,
     shipped_search,
 )
-from rookery.search import SearchConfig
 
 SIMULATIONS = 100
 """Simulations a move where the text does not say."""
@@ -41,7 +41,7 @@ _RUN = re.compile(r"(?P<path>.+?)(@(?P<iteration>\d+))?(:(?P<simulations>\d+))?"
 
 
 @dataclass(frozen=True)
-class NetText:
+class NetRef:
     """A net, as a text names it: of a run folder, that of a game, or several that are averaged."""
 
     name: str
@@ -53,14 +53,14 @@ class NetText:
     inference: str = "auto"
     """How its run evaluated it."""
     seed: int = 1
-    partners: "tuple[NetText, ...]" = ()
+    partners: "tuple[NetRef, ...]" = ()
     """Those that it is averaged with."""
 
-    def contestant(self, *, inference: str, devices: str) -> Contestant:
+    def player(self, *, inference: str, devices: str) -> PlayerSpec:
         """The net with its weights, as a player to be made."""
         nets = [each.load() for each in (self, *self.partners)]
         files = [pack(weights.state, weights.header) for weights in nets]
-        return Contestant(
+        return PlayerSpec(
             "net",
             name=self.name,
             simulations=self.simulations,
@@ -84,13 +84,13 @@ def read_net(
     iteration: int | None = None,
     others: Iterable[str] = PLAIN,
     trust_rules: bool = False,
-) -> NetText | None:
+) -> NetRef | None:
     """The net that `text` names, or None if it names a plain player.
 
     `others` are what else may stand in its place: the nearest of them is named in the error.
     `trust_rules` is the user's word that the rules file of a run may be executed.
     """
-    if text == "solver" or is_plain(text):
+    if text == "solver" or is_named_player(text):
         return None
     if Path(text).is_dir():
         return _net_of_run(Path(text), iteration, simulations, trust_rules)
@@ -105,7 +105,7 @@ def read_net(
     if parts["path"] in shipped_names() and not parts["iteration"]:
         if iteration is not None:
             raise ConfigError(f"the net that comes with {parts['path']} has no iterations")
-        return _net_of_game(game(parts["path"]), wanted)
+        return _net_of_game(load_game(parts["path"]), wanted)
     if not Path(parts["path"]).is_dir():
         known = {*others, *shipped_names(), *_neighbours(Path(text).parent)}
         raise UnknownName("run folder or name", text, known)
@@ -129,7 +129,7 @@ def split_members(text: str) -> list[str]:
 
 def _names_player(text: str) -> bool:
     parts = _RUN.fullmatch(text)
-    if is_plain(text) or text == "solver":
+    if is_named_player(text) or text == "solver":
         return True
     if parts is None or parts["path"] in shipped_names():
         return parts is not None
@@ -138,7 +138,7 @@ def _names_player(text: str) -> bool:
 
 def _ensemble(
     members: list[str], *, simulations: int, iteration: int | None, trust_rules: bool
-) -> NetText:
+) -> NetRef:
     """Nets that answer as one; how many simulations they have stands behind the last."""
     nets = []
     for text in members:
@@ -164,23 +164,23 @@ def _ensemble(
     )
 
 
-def read_first_weights(text: str, *, trust_rules: bool = False) -> FirstWeights:
+def read_first_weights(text: str, *, trust_rules: bool = False) -> InitialWeights:
     """The weights that `text` names: of a run, of a game's net, or in a file."""
     if text.endswith(".safetensors") and not Path(text).is_dir():
         if not Path(text).exists():
             raise ConfigError(f"{text} does not exist; give a run folder or a .safetensors file")
-        return FirstWeights(text, load(Path(text)))
+        return InitialWeights(text, load(Path(text)))
     net = read_net(text, others=(), trust_rules=trust_rules)
     if net is None or net.partners:
         raise ConfigError(
             f"a run begins with the weights of one net, got {text}; give a run folder"
         )
-    return FirstWeights(text, net.load())
+    return InitialWeights(text, net.load())
 
 
-def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules: bool) -> NetText:
+def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules: bool) -> NetRef:
     folder = RunFolder(path, trust_rules=trust_rules)
-    return NetText(
+    return NetRef(
         name=path.name,
         game=folder.game,
         search=folder.config.search,
@@ -191,8 +191,8 @@ def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules
     )
 
 
-def _net_of_game(rules: Game, simulations: int) -> NetText:
-    return NetText(
+def _net_of_game(rules: Game, simulations: int) -> NetRef:
+    return NetRef(
         name=f"{rules.name} net",
         game=rules,
         search=shipped_search(rules),
@@ -211,13 +211,13 @@ def make_player(
     trust_rules: bool = False,
 ) -> Player:
     """The player that `text` names, for `game`."""
-    contestant = read_contestant(
+    player = read_player_spec(
         text, game, inference=inference, devices=devices, trust_rules=trust_rules
     )
-    return contestant.player(game, seed=seed)
+    return player.player(game, seed=seed)
 
 
-def read_contestant(
+def read_player_spec(
     text: str,
     game: Game,
     *,
@@ -225,16 +225,16 @@ def read_contestant(
     devices: str,
     simulations: int = SIMULATIONS,
     trust_rules: bool = False,
-) -> Contestant:
+) -> PlayerSpec:
     """The player that `text` names, still to be made; `simulations` are for a text without."""
     net = read_net(text, simulations=simulations, trust_rules=trust_rules)
     if net is None:
-        return Contestant("solver") if text == "solver" else Contestant("plain", name=text)
+        return PlayerSpec("solver") if text == "solver" else PlayerSpec("plain", name=text)
     if net.game.name != game.name:
         raise ConfigError(
             f"{text} plays {net.game.name}, not {game.name}; choose a run of {game.name}"
         )
-    return replace(net, name=text).contestant(inference=inference, devices=devices)
+    return replace(net, name=text).player(inference=inference, devices=devices)
 
 
 def default_opponent(game: Game) -> str:

@@ -12,9 +12,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from rookery.interface.formatting import count, duration, percent
 from rookery.interface.history import History, read_history
-from rookery.interface.wording import count, duration, percent
-from rookery.run import Moment, RunFolder
+from rookery.training import Progress, RunFolder
 
 PLAIN_SECONDS = 15.0
 """Time between two plain lines, at least."""
@@ -29,10 +29,10 @@ WITHIN_ITERATION = ("self-play", "learning")
 Check = Callable[[], None]
 
 
-class Progress(Protocol):
+class ProgressDisplay(Protocol):
     """Shows every moment of a run; entered and left as a context."""
 
-    def __enter__(self) -> "Progress": ...
+    def __enter__(self) -> "ProgressDisplay": ...
 
     def __exit__(
         self,
@@ -41,10 +41,10 @@ class Progress(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
-    def __call__(self, moment: Moment) -> None: ...
+    def __call__(self, moment: Progress) -> None: ...
 
 
-def progress_for(folder: RunFolder, console: Console) -> Progress:
+def progress_for(folder: RunFolder, console: Console) -> ProgressDisplay:
     """The progress that suits where `console` writes."""
     return LiveProgress(folder, console) if console.is_terminal else PlainProgress(folder, console)
 
@@ -70,7 +70,7 @@ class PlainProgress:
     ) -> None:
         """Nothing is left open."""
 
-    def __call__(self, moment: Moment) -> None:
+    def __call__(self, moment: Progress) -> None:
         """Print a line if it is time for one."""
         self._past = self._past or read_history(self._folder.path)
         self._noted = print_notes(moment, self._noted, self._console)
@@ -110,7 +110,7 @@ class LiveProgress:
         """Take the panel away."""
         self._live.stop()
 
-    def __call__(self, moment: Moment) -> None:
+    def __call__(self, moment: Progress) -> None:
         """Show `moment`."""
         self._past = self._past or read_history(self._folder.path)
         self._noted = print_notes(moment, self._noted, self._console)
@@ -120,14 +120,14 @@ class LiveProgress:
         self._live.update(panel(moment, self._past, title=self._title))
 
 
-def print_notes(moment: Moment, known: int, console: Console) -> int:
+def print_notes(moment: Progress, known: int, console: Console) -> int:
     """Print what was noted after the first `known` notes; how many there are now."""
     for note in moment.notes[known:]:
         console.print(f"note: {note}", soft_wrap=True)
     return len(moment.notes)
 
 
-def panel(moment: Moment, past: History, *, title: str) -> RenderableType:
+def panel(moment: Progress, past: History, *, title: str) -> RenderableType:
     """What the terminal shows: how far the run is, and its figures in two columns."""
     facts = describe(moment, past)
     grid = Table.grid(padding=(0, 2))
@@ -151,7 +151,7 @@ def framed(content: RenderableType, title: str) -> Panel:
     return Panel(content, title=heading, title_align="left", width=PANEL_WIDTH)
 
 
-def describe(moment: Moment, past: History) -> dict[str, str]:
+def describe(moment: Progress, past: History) -> dict[str, str]:
     """The figures of a moment, by label; an even number of them."""
     played, learned = moment.played, moment.learned
     facts = {
@@ -183,7 +183,7 @@ def mean_share(shares: Sequence[float]) -> str:
     return percent(100 * sum(shares) / len(shares))
 
 
-def describe_phase(moment: Moment) -> str:
+def describe_phase(moment: Progress) -> str:
     """The phase; why the first one may take a minute; what self-play is doing."""
     if moment.played is None:
         return f"{moment.phase}, {COMPILING}"
@@ -192,7 +192,7 @@ def describe_phase(moment: Moment) -> str:
     return moment.phase
 
 
-def strength_so_far(moment: Moment, past: History) -> str:
+def strength_so_far(moment: Progress, past: History) -> str:
     """The last measurement, of this stretch or an earlier one."""
     if moment.strength:
         return percent(moment.strength.errors)
@@ -206,14 +206,14 @@ def time_left(seconds: float, progress: float) -> str:
     return duration(seconds * (1 - progress) / progress)
 
 
-def strength_line(moment: Moment, past: History) -> str:
+def strength_line(moment: Progress, past: History) -> str:
     """What stays in the terminal of a measurement."""
     facts = describe(moment, past)
     when = f"{duration(moment.seconds)}  {moment.progress:4.0%}  iteration {facts['iteration']}"
     return f"{when}  loss {facts['loss']}  errors {facts['errors']}"
 
 
-def plain_line(moment: Moment, past: History) -> str:
+def plain_line(moment: Progress, past: History) -> str:
     """The same figures in one line."""
     facts = describe(moment, past)
     parts = [

@@ -8,7 +8,7 @@ import signal
 from types import FrameType, TracebackType
 from typing import Any
 
-from rookery.run import Stopped
+from rookery.training import Stopped
 
 GRACE_SECONDS = 2.0
 """How long a stop waits for the next moment of the run."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from rookery.arena import ClimbReport, MatchReport, Row, Share, Strength, Tally
-from rookery.interface.wording import count, elo, new_table, percent, rating, tenths
+from rookery.arena import MatchReport, RatingReport, Row, Share, Strength, Tally
+from rookery.interface.formatting import count, elo, new_table, percent, rating, tenths
 
 Column = tuple[str, Strength]
 """A heading and what was measured."""
@@ -54,7 +54,7 @@ def match_verdict(report: MatchReport) -> str:
     )
 
 
-def rung_table(report: ClimbReport) -> Table:
+def rung_table(report: RatingReport) -> Table:
     """How the player did against every rung it met, the strongest first."""
     table = new_table("rung")
     for heading in ("Elo", "games", "wins", "draws", "losses", "points", "expected"):
@@ -68,19 +68,19 @@ def rung_table(report: ClimbReport) -> Table:
     return table
 
 
-def rating_verdict(report: ClimbReport) -> str:
+def rating_verdict(report: RatingReport) -> str:
     """The rating in words, and how many games it really rests on."""
     return (
-        f"rating {rating(report.place)}, {_between(report)}; "
+        f"rating {rating(report.estimate)}, {_between(report)}; "
         f"the ladder itself is known to {report.margin:.0f} there; "
         f"{count(report.distinct_games)} of {count(len(report.games))} games are distinct"
     )
 
 
-def _between(report: ClimbReport) -> str:
+def _between(report: RatingReport) -> str:
     """The rungs next to the rating."""
-    below = [row.rung.player for row in report.rows if row.rung.elo <= report.place.elo]
-    above = [row.rung.player for row in report.rows if row.rung.elo > report.place.elo]
+    below = [row.rung.player for row in report.rows if row.rung.elo <= report.estimate.elo]
+    above = [row.rung.player for row in report.rows if row.rung.elo > report.estimate.elo]
     if below and above:
         return f"between {below[-1]} and {above[0]}"
     return f"above {below[-1]}" if below else f"below {above[0]}"

@@ -6,11 +6,11 @@ from shlex import quote
 
 from rich.console import Console
 
+from rookery.interface.formatting import count, duration, percent, program
 from rookery.interface.history import History, read_history
 from rookery.interface.progress import progress_for
 from rookery.interface.stopping import Stopping
-from rookery.interface.wording import count, duration, percent, program
-from rookery.run import Moment, RunFolder, Stopped, train
+from rookery.training import Progress, RunFolder, Stopped, train
 
 
 def train_visibly(folder: RunFolder, console: Console) -> None:
@@ -20,7 +20,7 @@ def train_visibly(folder: RunFolder, console: Console) -> None:
     """
     with Stopping() as stopping, progress_for(folder, console) as show:
 
-        def watch(moment: Moment) -> None:
+        def watch(moment: Progress) -> None:
             stopping.check()
             show(moment)
 

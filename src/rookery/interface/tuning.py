@@ -7,10 +7,10 @@ from shlex import join
 from rich.console import Console
 from rich.table import Table
 
+from rookery.interface.formatting import count, new_table, percent, program
 from rookery.interface.progress import progress_for
 from rookery.interface.stopping import Stopping
-from rookery.interface.wording import count, new_table, percent, program
-from rookery.run import RECIPES, Moment, Outcome, RunFolder, Stopped, Study, Watcher
+from rookery.training import RECIPES, Outcome, Progress, ProgressCallback, RunFolder, Stopped, Study
 
 BEST = 5
 """Trials that the table shows."""
@@ -41,13 +41,13 @@ class _Screen:
         self._heading, self._stopping, self._console = heading, stopping, console
 
     @contextmanager
-    def show(self, folder: RunFolder, settings: tuple[str, ...]) -> Iterator[Watcher]:
+    def show(self, folder: RunFolder, settings: tuple[str, ...]) -> Iterator[ProgressCallback]:
         """Who watches the run in `folder`."""
         self._console.print(f"{self._heading}: {folder.path}", style="bold", soft_wrap=True)
         self._console.print(f"  {' '.join(settings)}", markup=False, soft_wrap=True)
         with progress_for(folder, self._console) as progress:
 
-            def watch(moment: Moment) -> None:
+            def watch(moment: Progress) -> None:
                 self._stopping.check()
                 progress(moment)
 

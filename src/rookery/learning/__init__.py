@@ -1,44 +1,44 @@
 """Learning from the replay window: the loss, the schedule, and the learner that keeps the nets."""
 
 from rookery.learning.config import LearningConfig
-from rookery.learning.device import DeviceLearner
-from rookery.learning.group import LOOPBACK, Group, GroupBroken, Place
+from rookery.learning.gpu_learner import GpuLearner
 from rookery.learning.learner import Debt, Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
-from rookery.learning.part import PartRank
-from rookery.learning.rank import RankLearner, Stretch
+from rookery.learning.parallel.group import LOOPBACK, GroupFailed, ProcessGroup, RankSpec
+from rookery.learning.parallel.rank import RankLearner, RankResult
+from rookery.learning.pipeline.rank import PipelineRank
 from rookery.learning.report import (
     LearningDiverged,
     LearnReport,
-    LossNumbers,
-    RankFigures,
+    LossMeans,
+    RankStats,
     merge_ranks,
     merge_reports,
 )
 from rookery.learning.schedule import learning_rate
-from rookery.learning.threads import gain_of_threads
+from rookery.learning.thread_speedup import thread_speedup
 
 __all__ = [
     "LOOPBACK",
     "Debt",
-    "DeviceLearner",
-    "Group",
-    "GroupBroken",
+    "GpuLearner",
+    "GroupFailed",
     "LearnReport",
     "Learner",
     "LearningConfig",
     "LearningDiverged",
-    "LossNumbers",
+    "LossMeans",
     "Losses",
-    "PartRank",
-    "Place",
-    "RankFigures",
+    "PipelineRank",
+    "ProcessGroup",
     "RankLearner",
-    "Stretch",
+    "RankResult",
+    "RankSpec",
+    "RankStats",
     "Targets",
-    "gain_of_threads",
     "learning_rate",
     "measure_losses",
     "merge_ranks",
     "merge_reports",
+    "thread_speedup",
 ]

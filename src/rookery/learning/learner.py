@@ -18,13 +18,13 @@ from torch.nn.utils import clip_grad_norm_, convert_conv2d_weight_memory_format
 from rookery.base import generator
 from rookery.games import Game
 from rookery.learning import state as states
-from rookery.learning.average import Average, decay
 from rookery.learning.config import LearningConfig
+from rookery.learning.ema import WeightEma, decay
+from rookery.learning.gradients import GradientComputer
 from rookery.learning.loss import Losses
 from rookery.learning.precision import choose_precision
-from rookery.learning.report import LearnReport, LossNumbers, as_row, loss_numbers
+from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import learning_rate
-from rookery.learning.single import Single
 from rookery.replay import EVERY, Batch, Indices, Window, deal, prefetch, sample
 
 
@@ -73,9 +73,9 @@ class Learner(Debt):
         )
         self.updates = 0
         self.rows_owed = 0.0
-        self._average = Average(self.net)
+        self._average = WeightEma(self.net)
         self._optimizer = _optimizer(self.net, config)
-        self._method: Method = Single(
+        self._method: Method = GradientComputer(
             self.net,
             accumulate=config.accumulate,
             value_weight=config.value_weight,
@@ -116,14 +116,14 @@ class Learner(Debt):
         return LearnReport(
             updates=num_updates,
             rows=rows,
-            losses=loss_numbers(torch.stack(steps), first),
+            losses=loss_means(torch.stack(steps), first),
             learning_rate=learning_rate(progress, self.updates - 1, config=self.config),
             rows_per_second=rows / (time.perf_counter() - begin),
         )
 
-    def update(self, batch: Batch, progress: float) -> LossNumbers:
+    def update(self, batch: Batch, progress: float) -> LossMeans:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
-        return loss_numbers(self._step(batch, progress, is_last=True)[None], self.updates - 1)
+        return loss_means(self._step(batch, progress, is_last=True)[None], self.updates - 1)
 
     def state(self) -> states.Arrays:
         """Everything a new learner needs to go on, as named arrays."""

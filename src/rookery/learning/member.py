@@ -3,15 +3,15 @@
 from torch import nn
 
 from rookery.learning.config import LearningConfig
-from rookery.learning.group import Group
-from rookery.learning.single import Single
+from rookery.learning.gradients import GradientComputer
+from rookery.learning.parallel.group import ProcessGroup
 
 
-class Member(Single):
+class Member(GradientComputer):
     """Computes gradients of its own rows; what becomes of them is up to its kind."""
 
     def __init__(
-        self, net: nn.Module, *, group: Group, config: LearningConfig, precision: str
+        self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
     ) -> None:
         super().__init__(
             net,

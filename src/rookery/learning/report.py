@@ -16,7 +16,7 @@ class LearningDiverged(RookeryError):
 
 
 @dataclass(frozen=True)
-class LossNumbers:
+class LossMeans:
     """Means over rows; the fields of `Losses` as numbers, and the gradient's norm."""
 
     total: float
@@ -30,7 +30,7 @@ class LossNumbers:
 
 
 @dataclass(frozen=True)
-class RankFigures:
+class RankStats:
     """What one of several ranks did."""
 
     name: str
@@ -53,12 +53,12 @@ class LearnReport:
 
     updates: int
     rows: int
-    losses: LossNumbers
+    losses: LossMeans
     """Means over the updates."""
     learning_rate: float
     """Of the last update."""
     rows_per_second: float
-    ranks: tuple[RankFigures, ...] = ()
+    ranks: tuple[RankStats, ...] = ()
     """How each of those did who learned together."""
 
 
@@ -68,25 +68,25 @@ def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
     rows = sum(report.rows for report in reports)
     means = {
         field.name: sum(r.updates * getattr(r.losses, field.name) for r in reports) / updates
-        for field in fields(LossNumbers)
+        for field in fields(LossMeans)
     }
     return LearnReport(
         updates=updates,
         rows=rows,
-        losses=LossNumbers(**means),
+        losses=LossMeans(**means),
         learning_rate=reports[-1].learning_rate,
         rows_per_second=rows / sum(r.rows / r.rows_per_second for r in reports),
         ranks=merge_ranks([figures for report in reports for figures in report.ranks]),
     )
 
 
-def merge_ranks(figures: Sequence[RankFigures]) -> tuple[RankFigures, ...]:
+def merge_ranks(figures: Sequence[RankStats]) -> tuple[RankStats, ...]:
     """The figures of each rank as one, by name."""
     names = sorted({each.name for each in figures})
     return tuple(_merged([each for each in figures if each.name == name]) for name in names)
 
 
-def _merged(figures: Sequence[RankFigures]) -> RankFigures:
+def _merged(figures: Sequence[RankStats]) -> RankStats:
     """What one rank did at several times; shares of time count alike."""
     rows = sum(each.rows for each in figures)
     seconds = sum(each.rows / each.rows_per_second for each in figures if each.rows)
@@ -106,15 +106,15 @@ def as_row(losses: Losses, norm: Tensor) -> Tensor:
     return torch.stack([*(getattr(losses, field.name) for field in fields(losses)), norm])
 
 
-def loss_numbers(steps: Tensor, first: int) -> LossNumbers:
+def loss_means(steps: Tensor, first: int) -> LossMeans:
     """Means over steps [n, fields], the first of them update number `first`."""
     table = steps.double().cpu().numpy()
     broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(broken):
-        names = [field.name for field in fields(LossNumbers)]
+        names = [field.name for field in fields(LossMeans)]
         values = dict(zip(names, table[broken[0]].tolist(), strict=True))
         raise LearningDiverged(
             f"update {first + broken[0]} gave {values}, expected finite numbers; "
             "resume from the last checkpoint with a lower learning.learning_rate"
         )
-    return LossNumbers(*table.mean(axis=0).tolist())
+    return LossMeans(*table.mean(axis=0).tolist())

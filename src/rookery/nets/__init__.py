@@ -2,37 +2,36 @@
 
 from rookery.nets.activity import Spikes, count_spikes
 from rookery.nets.build import NetConfig, build_net, count_parameters
-from rookery.nets.cuda import METHODS as CUDA_METHODS
-from rookery.nets.cuda import CudaEvaluator, check_method
 from rookery.nets.ensemble import Ensemble
-from rookery.nets.inference import Evaluator
-from rookery.nets.methods import METHODS, Choice
-from rookery.nets.onnx_file import pack_onnx
-from rookery.nets.parts import NetPart, cut_net, most_parts
-from rookery.nets.weights import Header, NetGame, Weights, load, pack, save, unpack
+from rookery.nets.inference.cpu import CpuEvaluator
+from rookery.nets.inference.cpu_backends import CPU_BACKENDS, BackendChoice
+from rookery.nets.inference.gpu import GPU_BACKENDS, GpuEvaluator, check_backend
+from rookery.nets.onnx_export import pack_onnx
+from rookery.nets.split import NetPart, max_parts, split_net
+from rookery.nets.weights import GameSpec, Weights, WeightsHeader, load, pack, save, unpack
 
 __all__ = [
-    "CUDA_METHODS",
-    "METHODS",
-    "Choice",
-    "CudaEvaluator",
+    "CPU_BACKENDS",
+    "GPU_BACKENDS",
+    "BackendChoice",
+    "CpuEvaluator",
     "Ensemble",
-    "Evaluator",
-    "Header",
+    "GameSpec",
+    "GpuEvaluator",
     "NetConfig",
-    "NetGame",
     "NetPart",
     "Spikes",
     "Weights",
+    "WeightsHeader",
     "build_net",
-    "check_method",
+    "check_backend",
     "count_parameters",
     "count_spikes",
-    "cut_net",
     "load",
-    "most_parts",
+    "max_parts",
     "pack",
     "pack_onnx",
     "save",
+    "split_net",
     "unpack",
 ]

@@ -28,7 +28,7 @@ _BLANK = "0" * 64
 
 
 @dataclass(frozen=True)
-class NetGame:
+class GameSpec:
     """What a net knows of the game it plays."""
 
     name: str
@@ -38,10 +38,10 @@ class NetGame:
 
 
 @dataclass(frozen=True)
-class Header:
+class WeightsHeader:
     """What is written beside the tensors."""
 
-    game: NetGame
+    game: GameSpec
     config: NetConfig
     step: int
     """Learning steps made so far."""
@@ -51,12 +51,12 @@ class Header:
 class Weights:
     """A net's tensors, by name, and where they come from."""
 
-    header: Header
+    header: WeightsHeader
     state: Mapping[str, Tensor]
     fingerprint: str
     """A short name for the content of `state`."""
 
-    def check(self, game: NetGame) -> None:
+    def check(self, game: GameSpec) -> None:
         """ConfigError if they were not trained for `game`."""
         _check_game(self.header.game, game)
 
@@ -84,7 +84,7 @@ class Weights:
         return halves
 
 
-def pack(state: Mapping[str, Tensor], header: Header) -> bytes:
+def pack(state: Mapping[str, Tensor], header: WeightsHeader) -> bytes:
     """The file of a net's `state_dict`; equal weights give equal bytes."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     entry = {
@@ -98,7 +98,7 @@ def pack(state: Mapping[str, Tensor], header: Header) -> bytes:
     return draft.replace(_BLANK.encode(), digest.encode(), 1)
 
 
-def unpack(payload: bytes, game: NetGame | None = None, *, source: str = "weights") -> Weights:
+def unpack(payload: bytes, game: GameSpec | None = None, *, source: str = "weights") -> Weights:
     """The weights in `payload`, refused if damaged, newer, or not trained for `game`.
 
     `source` is what messages call the payload, such as its path.
@@ -118,12 +118,12 @@ def unpack(payload: bytes, game: NetGame | None = None, *, source: str = "weight
     return Weights(header, state, entry["fingerprint"])
 
 
-def save(path: Path, state: Mapping[str, Tensor], *, header: Header) -> None:
+def save(path: Path, state: Mapping[str, Tensor], *, header: WeightsHeader) -> None:
     """Write `pack(state, header)` to `path`, whole or not at all."""
     write_atomic(path, pack(state, header))
 
 
-def load(path: Path, game: NetGame | None = None) -> Weights:
+def load(path: Path, game: GameSpec | None = None) -> Weights:
     """The weights in the file at `path`; see `unpack`."""
     try:
         payload = path.read_bytes()
@@ -150,15 +150,15 @@ def _read_entry(payload: bytes, source: str) -> dict[str, Any]:
     return entry
 
 
-def _read_header(entry: dict[str, Any], source: str) -> Header:
+def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:
     try:
         game = dict(entry["game"], planes_shape=tuple(entry["game"]["planes_shape"]))
-        return Header(NetGame(**game), NetConfig(**entry["config"]), entry["step"])
+        return WeightsHeader(GameSpec(**game), NetConfig(**entry["config"]), entry["step"])
     except (LookupError, TypeError, ValueError) as error:
         raise _damaged(source) from error
 
 
-def _check_game(found: NetGame, expected: NetGame) -> None:
+def _check_game(found: GameSpec, expected: GameSpec) -> None:
     if found.num_actions != expected.num_actions:
         raise ConfigError(
             f"{expected.name} has {expected.num_actions} actions, got {found.num_actions}; "

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from rookery.games import Game
+from rookery.gpu import as_tensor, cuda, kernel, launch, view
 from rookery.replay.books import Books, ReplayConfig
 from rookery.replay.rows import DeviceRows, from_samples, new_rows
 from rookery.replay.sampler import Batch
 from rookery.replay.samples import Samples
 from rookery.replay.window import WindowStatistics
-from rookery.runtime import as_tensor, cuda, kernel, launch, view
 
 HASH_MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # 2**64 / golden ratio, odd, as a signed number
 

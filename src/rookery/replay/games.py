@@ -50,6 +50,6 @@ def _move_into(samples: Samples, row: int, game: Game) -> Action | None:
 
 def _is_same(game: Game, one: State, other: State) -> bool:
     """Whether two positions are the same but for how often they stood before."""
-    if game.memory > 1:
+    if game.repetition_window > 1:
         return bool(game.rules.key(one) == game.rules.key(other))
     return bool(one.tobytes() == other.tobytes())

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from rookery.games import Game
+from rookery.gpu import copy_in, to_host, zeros
 from rookery.replay.samples import Samples
-from rookery.runtime import copy_in, to_host, zeros
 
 Array = Any  # a kernel's
 

@@ -1,33 +1,33 @@
 """Tree search over many games at once: Gumbel and PUCT, on array trees."""
 
-from rookery.search.batch import Search
-from rookery.search.cuda import FREE_SIMULATIONS, DeviceTrees
+from rookery.search.analysis import AnalysisSearch, SearchProgress, choose_leaves, nodes_in_memory
+from rookery.search.config import SearchConfig
+from rookery.search.cpu_search import CpuSearch
 from rookery.search.decisions import Decisions
 from rookery.search.evaluators import DeviceEvaluator, Evaluator
+from rookery.search.factory import Search, new_search
+from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees
 from rookery.search.gumbel import visit_table
-from rookery.search.lines import Line
-from rookery.search.place import AnySearch, new_search
-from rookery.search.settings import SearchConfig
 from rookery.search.simulate import bind as bind_simulation
-from rookery.search.single import Growth, SingleSearch, busy_leaves, nodes_for
-from rookery.search.tree import memory_of
+from rookery.search.tree import repetitions_of
+from rookery.search.variations import Variation
 
 __all__ = [
     "FREE_SIMULATIONS",
-    "AnySearch",
+    "AnalysisSearch",
+    "CpuSearch",
     "Decisions",
     "DeviceEvaluator",
-    "DeviceTrees",
     "Evaluator",
-    "Growth",
-    "Line",
+    "GpuTrees",
     "Search",
     "SearchConfig",
-    "SingleSearch",
+    "SearchProgress",
+    "Variation",
     "bind_simulation",
-    "busy_leaves",
-    "memory_of",
+    "choose_leaves",
     "new_search",
-    "nodes_for",
+    "nodes_in_memory",
+    "repetitions_of",
     "visit_table",
 ]

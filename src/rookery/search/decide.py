@@ -19,7 +19,7 @@ def write_value(
         out[0], out[1] = np.float32(proof), np.float32(proof == 0)
         return
     first, count = edges_of(tree, g, ROOT)
-    _, _, mixed = gumbel.survey(tree, g, ROOT)
+    _, _, mixed = gumbel.completed_values(tree, g, ROOT)
     out[0], out[1] = 0.0, 0.0
     for i in range(count):
         edge = tree.edges[g, first + i]
@@ -47,7 +47,7 @@ def write_decision(
 
 
 @compiled
-def spread(
+def scatter_by_action(
     tree: Tree,
     g: Index,
     policy: NDArray[np.float32],

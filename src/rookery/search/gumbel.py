@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
-from rookery.search.settings import Settings
+from rookery.search.config import Settings
 from rookery.search.tree import NEVER, ROOT, Tree, edge_value, edges_of, may_choose
 
 
@@ -46,7 +46,7 @@ def draw_noise(tree: Tree, settings: Settings, g: Index) -> None:
 
 
 @compiled
-def survey(tree: Tree, g: Index, node: Index) -> tuple[Index, Index, Number]:
+def completed_values(tree: Tree, g: Index, node: Index) -> tuple[Index, Index, Number]:
     """Simulations through all edges of `node`, the most through one, and an unvisited move's worth.
 
     The latter is the net's value mixed with the visited moves' (appendix D), whose own values are
@@ -76,7 +76,7 @@ def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> tuple[
 
     Returns the simulations through all of them, and the highest score.
     """
-    total, most, mixed = survey(tree, g, node)
+    total, most, mixed = completed_values(tree, g, node)
     weight = np.float32(0.5) * settings.c_scale * (settings.c_visit + np.float32(most))
     first, count = edges_of(tree, g, node)
     highest = NEVER

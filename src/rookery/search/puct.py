@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
-from rookery.search.settings import Settings
+from rookery.search.config import Settings
 from rookery.search.tree import NEVER, ROOT, Tree, edge_value, edges_of, may_choose
 
 
 @compiled
-def survey(tree: Tree, g: Index, node: Index) -> tuple[Index, Number]:
+def mean_value(tree: Tree, g: Index, node: Index) -> tuple[Index, Number]:
     """Simulations through `node`, and the mean over the net's value and all of them."""
     first, count = edges_of(tree, g, node)
     total, value = np.int64(0), tree.nodes[g, node].value
@@ -33,7 +33,7 @@ def select(
 ) -> Index:
     """The edge of the highest value plus bonus; no proved loss. The table is Gumbel's."""
     first, count = edges_of(tree, g, node)
-    total, mean = survey(tree, g, node)
+    total, mean = mean_value(tree, g, node)
     growth = math.log((np.float32(total) + settings.c_base + np.float32(2.0)) / settings.c_base)
     bonus = (settings.c_init + growth) * math.sqrt(np.float32(total + 1))
     noise_fraction = settings.noise_fraction if node == 0 else np.float32(0.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, compiled, namespace
 from rookery.games import DRAW, ONGOING
-from rookery.search.simulate import bind_recognition, prove
+from rookery.search.simulate import bind_repetition_checks, prove
 from rookery.search.tree import ROOT, UNVISITED, Tree, edges_of
 
 
@@ -86,7 +86,7 @@ def retrace(tree: Tree, steps: NDArray[Any], node: Index) -> None:
 @cache
 def bind(rules: ModuleType) -> ModuleType:
     """`move_on`: the root goes to a node of the tree."""
-    recognition = bind_recognition(rules)
+    recognition = bind_repetition_checks(rules)
 
     @compiled
     def settle(tree, steps, node):  # type: ignore[no-untyped-def]

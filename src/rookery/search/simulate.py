@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, namespace
-from rookery.games import LOSS, ONGOING, WIN, count_times
+from rookery.games import LOSS, ONGOING, WIN, count_repetitions
 from rookery.search import gumbel, puct
+from rookery.search.config import Settings
 from rookery.search.decide import write_decision
-from rookery.search.settings import Settings
 from rookery.search.tree import (
     NEVER,
     ROOT,
@@ -23,11 +23,11 @@ from rookery.search.tree import (
     add_edges,
     add_node,
     edges_of,
-    memory_of,
-    plant,
+    repetitions_of,
+    reset_tree,
 )
 
-WAYS = {"gumbel": gumbel, "puct": puct}
+METHOD_MODULES = {"gumbel": gumbel, "puct": puct}
 """A way is a module: `draw_noise`, `select` and `score_root`."""
 
 
@@ -90,7 +90,7 @@ def write_priors(
         edge.prior = math.exp(edge.log_prior)
 
 
-def bind_way(way: ModuleType) -> ModuleType:
+def bind_method(method_module: ModuleType) -> ModuleType:
     """`walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
 
     @compiled
@@ -102,7 +102,7 @@ def bind_way(way: ModuleType) -> ModuleType:
             and tree.nodes[g, node].num_edges > 0
             and tree.nodes[g, node].proof == ONGOING
         ):
-            edge = way.select(tree, settings, table, g, node)
+            edge = method_module.select(tree, settings, table, g, node)
             tree.path[g, length].node = node
             tree.path[g, length].edge = edge
             length += 1
@@ -113,18 +113,18 @@ def bind_way(way: ModuleType) -> ModuleType:
     @compiled
     def decide(tree, settings, g, actions, policy, values):  # type: ignore[no-untyped-def]
         """Write row g of the decisions, the policy edge by edge."""
-        best = way.score_root(tree, settings, g)
+        best = method_module.score_root(tree, settings, g)
         write_decision(tree, g, best, actions, policy, values)
 
     functions = {"walk": walk, "decide": decide}
-    return namespace(f"{way.__name__}.way", functions)
+    return namespace(f"{method_module.__name__}.way", functions)
 
 
 COMES_BACK = 2
 """Who comes back to a position within a search can come back again: it counts twice."""
 
 
-def bind_recognition(rules: ModuleType) -> ModuleType:
+def bind_repetition_checks(rules: ModuleType) -> ModuleType:
     """`root(tree, g)` and `leaf(tree, g, node)`: positions recognised, where the rules ask."""
 
     @compiled
@@ -143,14 +143,17 @@ def bind_recognition(rules: ModuleType) -> ModuleType:
     @compiled
     def leaf(tree, g, node):  # type: ignore[no-untyped-def]
         """Note the key of a new leaf, and tell its state how often it stood before."""
-        key, quiet = rules.key(tree.states[g, node]), rules.quiet(tree.states[g, node])
+        key, reversible_plies = (
+            rules.key(tree.states[g, node]),
+            rules.reversible_plies(tree.states[g, node]),
+        )
         tree.keys[g, node] = key
         length = np.int64(tree.searches[g].path_length)
-        times = count_times(memory_of(tree), g, key, quiet - length)
-        for back in range(1, min(length, quiet) + 1):
+        times = count_repetitions(repetitions_of(tree), g, key, reversible_plies - length)
+        for back in range(1, min(length, reversible_plies) + 1):
             if tree.keys[g, tree.path[g, length - back].node] == key:
                 times += COMES_BACK
-        rules.recall(tree.states[g, node], times)
+        rules.set_repetitions(tree.states[g, node], times)
 
     has_keys = hasattr(rules, "key")
     functions = {"root": root, "leaf": leaf} if has_keys else {"root": pass_root, "leaf": pass_leaf}
@@ -159,7 +162,7 @@ def bind_recognition(rules: ModuleType) -> ModuleType:
 
 def bind_position(rules: ModuleType) -> ModuleType:
     """`enter(tree, g, node)`: play the last move of the path."""
-    recognition = bind_recognition(rules)
+    recognition = bind_repetition_checks(rules)
 
     @compiled
     def enter(tree, g, node):  # type: ignore[no-untyped-def]
@@ -173,7 +176,7 @@ def bind_position(rules: ModuleType) -> ModuleType:
     return namespace(f"{rules.__name__}.position", {"enter": enter})
 
 
-def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
+def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
     """`grow`, `expand`, `find_ends` and `write_planes`: what the rules have to do with a leaf."""
     position = bind_position(rules)
 
@@ -200,7 +203,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         first = add_edges(tree, g, node, count)
         write_priors(tree, g, first, count, logits)
         if node == 0:
-            way.draw_noise(tree, settings, g)
+            method_module.draw_noise(tree, settings, g)
 
     @compiled
     def find_ends(tree, g):  # type: ignore[no-untyped-def]
@@ -234,7 +237,7 @@ def bind_leaf(rules: ModuleType, way: ModuleType) -> ModuleType:
         "find_ends": find_ends,
         "write_planes": write_planes,
     }
-    return namespace(f"{rules.__name__}.{way.__name__}.leaf", functions)
+    return namespace(f"{rules.__name__}.{method_module.__name__}.leaf", functions)
 
 
 def bind(rules: ModuleType, method: str) -> ModuleType:
@@ -242,13 +245,13 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
 
     They are `begin`, `descend`, `write_planes`, `ascend`, `find_ends` and `decide`.
     """
-    steps, leaf = bind_way(WAYS[method]), bind_leaf(rules, WAYS[method])
-    recognition = bind_recognition(rules)
+    steps, leaf = bind_method(METHOD_MODULES[method]), bind_leaf(rules, METHOD_MODULES[method])
+    recognition = bind_repetition_checks(rules)
 
     @compiled
     def begin(tree, simulations, g):  # type: ignore[no-untyped-def]
         """Empty tree g, and owe it `simulations`."""
-        plant(tree, g)
+        reset_tree(tree, g)
         tree.searches[g].simulations_left = simulations
         recognition.root(tree, g)
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled
-from rookery.games import LOSS, ONGOING, Game, Memory, States
-from rookery.search.settings import Settings
+from rookery.games import LOSS, ONGOING, Game, Repetitions, States
+from rookery.search.config import Settings
 
 UNVISITED = -1
 NEVER = np.float32(-1e30)  # the score of what must not be chosen
@@ -116,7 +116,7 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
         (np.int32, (num_games, legal)),
         (np.uint64, (num_games,)),
         (np.uint64, (num_games, nodes + 1 if has_keys else 1)),
-        (np.uint64, (num_games, game.memory)),
+        (np.uint64, (num_games, game.repetition_window)),
         (np.int64, (num_games,)),
         (np.int32, (game.num_actions,)),
     )
@@ -135,13 +135,13 @@ def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 @compiled
-def memory_of(tree: Tree) -> Memory:
+def repetitions_of(tree: Tree) -> Repetitions:
     """What stood before the roots."""
-    return Memory(tree.past, tree.past_counts)
+    return Repetitions(tree.past, tree.past_counts)
 
 
 @compiled
-def plant(tree: Tree, g: Index) -> None:
+def reset_tree(tree: Tree, g: Index) -> None:
     """Empty tree g but for its root, whose state the caller has set."""
     search = tree.searches[g]
     search.nodes_used = 1

@@ -14,11 +14,11 @@ import numpy as np
 
 from rookery.base import compiled, namespace
 from rookery.games import ONGOING
-from rookery.runtime import cuda, kernel
-from rookery.search import FREE_SIMULATIONS, bind_simulation, memory_of
+from rookery.gpu import cuda, kernel
+from rookery.search import FREE_SIMULATIONS, bind_simulation, repetitions_of
 from rookery.selfplay.harvest import Marks, close_up, copy_out, count_ended, mark_end
 from rookery.selfplay.history import History
-from rookery.selfplay.kernels import Manner, Moves, bind_one
+from rookery.selfplay.kernels import Moves, SelfPlayParams, bind_one
 
 
 class Plan(NamedTuple):
@@ -45,7 +45,7 @@ class Stage(NamedTuple):
     marks: Marks
     roots: Any
     moves: Moves
-    manner: Manner
+    params: SelfPlayParams
     plan: Plan
     turns: Any
     """[G] moves made so far."""
@@ -69,7 +69,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         """Make the move that the search in place g has found, and go on from there."""
         moves, history = stage.moves, stage.history
         search.decide(stage.tree, stage.settings, g, moves.actions, moves.policy, moves.values)
-        play.advance(history, stage.roots, memory_of(stage.tree), moves, stage.manner, g)
+        play.advance(history, stage.roots, repetitions_of(stage.tree), moves, stage.params, g)
         stage.turns[g] += 1
         if history.results[g] == ONGOING:
             clock.begin(stage, g)
@@ -80,7 +80,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def renew(stage, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, behind the rows of the last."""
         stage.history.firsts[g] += stage.history.lengths[g]
-        play.restart(stage.history, stage.roots, memory_of(stage.tree), stage.manner, g)
+        play.restart(stage.history, stage.roots, repetitions_of(stage.tree), stage.params, g)
         clock.begin(stage, g)
 
     functions = {"begin": begin, "turn": turn, "renew": renew}

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from rookery.base import seeds
 from rookery.games import Game
+from rookery.gpu import Graph, Stopwatch, as_tensor, copy_in, launch, view, zeros
 from rookery.replay import DeviceRows
-from rookery.runtime import Graph, Stopwatch, as_tensor, copy_in, launch, view, zeros
-from rookery.search import DeviceEvaluator, DeviceTrees, SearchConfig, visit_table
+from rookery.search import DeviceEvaluator, GpuTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cuda import Plan, Stage, bind
 from rookery.selfplay.harvest import Counts, Harvest, new_marks
 from rookery.selfplay.history import History, layout
 from rookery.selfplay.keeping import pack_games, unpack_games
-from rookery.selfplay.kernels import Moves, manner_of
+from rookery.selfplay.kernels import Moves, selfplay_params
 from rookery.selfplay.openings import FEWEST_ROWS
 from rookery.selfplay.report import SelfPlayReport, report_rows
 
@@ -52,7 +52,7 @@ class DeviceSelfPlay:
     ) -> None:
         """`moves` is about how many moves a game makes between two collections."""
         self.config, self._game, self._device = config, game, evaluator.device
-        self._trees = DeviceTrees(
+        self._trees = GpuTrees(
             game,
             evaluator,
             config=search,
@@ -167,7 +167,7 @@ class DeviceSelfPlay:
             marks=new_marks(count, num_rows, self._device),
             roots=zeros(self._device, game.state_dtype, count),
             moves=Moves(*trees.answers),
-            manner=manner_of(self.config, game),
+            params=selfplay_params(self.config, game),
             plan=self._new_plan(considered),
             turns=view(self._turns),
         )

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from rookery.base import Index, compiled
 from rookery.games import ONGOING, Game
+from rookery.gpu import view, zeros
 from rookery.replay import DeviceRows, new_rows
-from rookery.runtime import view, zeros
 from rookery.selfplay.history import History
 
 

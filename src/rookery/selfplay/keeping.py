@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rookery.base import RunFolderError
-from rookery.runtime import as_tensor, copy_in, to_host
+from rookery.gpu import as_tensor, copy_in, to_host
 
 Columns = Mapping[str, Any]
 """Arrays of kernels, by name; those of games [G], rows [G, T, ...] or policies [G, T, L]."""

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, namespace, parallel, uniform
-from rookery.games import DRAW, LOSS, ONGOING, Game, bind_memory
+from rookery.games import DRAW, LOSS, ONGOING, Game, bind_repetitions
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.exploration import draw_index, draw_opening_plies
 from rookery.selfplay.history import History
 from rookery.selfplay.openings import bind as bind_openings
 
 
-class Manner(NamedTuple):
+class SelfPlayParams(NamedTuple):
     """How the games are played, as plain numbers that kernels take."""
 
     temperature: float
@@ -28,9 +28,9 @@ class Manner(NamedTuple):
     max_plies: int
 
 
-def manner_of(config: SelfPlayConfig, game: Game) -> Manner:
+def selfplay_params(config: SelfPlayConfig, game: Game) -> SelfPlayParams:
     """The part of the settings that kernels need."""
-    return Manner(
+    return SelfPlayParams(
         temperature=config.temperature,
         temperature_plies=config.temperature_plies,
         opening_share=config.opening_share,
@@ -55,19 +55,21 @@ class Moves(NamedTuple):
 
 
 @compiled
-def choose(history: History, moves: Moves, manner: Manner, row: Index, g: Index) -> Index:
+def choose(history: History, moves: Moves, params: SelfPlayParams, row: Index, g: Index) -> Index:
     """The move to make from `row`: drawn from the policy in the first plies, then the best."""
-    if history.first_plies[g] + history.lengths[g] < manner.temperature_plies:
+    if history.first_plies[g] + history.lengths[g] < params.temperature_plies:
         count, streams = np.int64(history.num_legal[g, row]), history.streams
-        index = draw_index(history.policy[g, row], count, manner.temperature, streams, g)
+        index = draw_index(history.policy[g, row], count, params.temperature, streams, g)
         return np.int64(history.policy_actions[g, row, index])
     return np.int64(moves.actions[g])
 
 
 @compiled
-def resigns(history: History, manner: Manner, value: Number, mover: Index, g: Index) -> bool:
+def resigns(
+    history: History, params: SelfPlayParams, value: Number, mover: Index, g: Index
+) -> bool:
     """Whether the player who found `value` resigns; in games played on it is only noted."""
-    if manner.resign == 0 or value >= -manner.resign:
+    if params.resign == 0 or value >= -params.resign:
         return False
     if history.plays_on[g] and history.gave_up[g] == 0:
         history.gave_up[g] = mover
@@ -99,44 +101,44 @@ def _bind_steps(rules: ModuleType) -> ModuleType:
 
 def bind_one(rules: ModuleType) -> ModuleType:
     """`advance` and `restart` of one game."""
-    steps, openings, memories = _bind_steps(rules), bind_openings(rules), bind_memory(rules)
+    steps, openings, repeats = _bind_steps(rules), bind_openings(rules), bind_repetitions(rules)
 
     @compiled
-    def advance(history, roots, memory, moves, manner, g):  # type: ignore[no-untyped-def]
+    def advance(history, roots, repetitions, moves, params, g):  # type: ignore[no-untyped-def]
         """Make a move in game g; its result is set where that ends it."""
         row = np.int64(history.firsts[g] + history.lengths[g])
         steps.write(history, roots, moves, row, g)
-        action = choose(history, moves, manner, row, g)
+        action = choose(history, moves, params, row, g)
         history.actions[g, row] = action
         history.lengths[g] += 1
-        memories.play(memory, roots[g], action, g)
+        repeats.play(repetitions, roots[g], action, g)
         outcome = rules.outcome(roots[g])
         mover = 1 if history.lengths[g] % 2 == 1 else -1  # who made the move
         history.results[g] = ONGOING
         if outcome != ONGOING:
             history.results[g] = -mover * outcome
-        elif history.first_plies[g] + history.lengths[g] >= manner.max_plies:
+        elif history.first_plies[g] + history.lengths[g] >= params.max_plies:
             history.results[g] = DRAW
-        elif resigns(history, manner, moves.values[g, 0], mover, g):
+        elif resigns(history, params, moves.values[g, 0], mover, g):
             history.results[g] = mover * LOSS
         if history.results[g] != ONGOING:
             check_resignation(history, g)
 
     @compiled
-    def restart(history, roots, memory, manner, g):  # type: ignore[no-untyped-def]
+    def restart(history, roots, repetitions, params, g):  # type: ignore[no-untyped-def]
         """Begin a new game in place g, with a random opening where the draw says so."""
         row = history.firsts[g]
         scratch, legal = history.states[g, row:], history.policy_actions[g, row]
-        share, most = manner.opening_share, manner.opening_plies
+        share, most = params.opening_share, params.opening_plies
         plies = draw_opening_plies(share, most, history.streams, g)
-        while not openings.open_game(roots, memory, plies, scratch, legal, history.streams, g):
+        while not openings.open_game(roots, repetitions, plies, scratch, legal, history.streams, g):
             plies = draw_opening_plies(share, most, history.streams, g)
         history.first_plies[g] = plies
         history.lengths[g] = 0
         history.results[g] = ONGOING
         history.gave_up[g] = 0
-        if manner.resign > 0:
-            history.plays_on[g] = uniform(history.streams, g) < manner.resign_check
+        if params.resign > 0:
+            history.plays_on[g] = uniform(history.streams, g) < params.resign_check
 
     return namespace(f"{rules.__name__}.selfplay", {"advance": advance, "restart": restart})
 
@@ -147,13 +149,13 @@ def bind(rules: ModuleType) -> ModuleType:
     one = bind_one(rules)
 
     @parallel
-    def advance(history, roots, memory, moves, manner):  # type: ignore[no-untyped-def]
+    def advance(history, roots, repetitions, moves, params):  # type: ignore[no-untyped-def]
         for g in numba.prange(roots.shape[0]):
-            one.advance(history, roots, memory, moves, manner, np.int64(g))
+            one.advance(history, roots, repetitions, moves, params, np.int64(g))
 
     @parallel
-    def restart(history, roots, memory, manner, games):  # type: ignore[no-untyped-def]
+    def restart(history, roots, repetitions, params, games):  # type: ignore[no-untyped-def]
         for i in numba.prange(games.shape[0]):
-            one.restart(history, roots, memory, manner, np.int64(games[i]))
+            one.restart(history, roots, repetitions, params, np.int64(games[i]))
 
     return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})

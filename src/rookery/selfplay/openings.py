@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from rookery.base import compiled, namespace, uniform
-from rookery.games import LOSS, ONGOING, bind_memory
+from rookery.games import LOSS, ONGOING, bind_repetitions
 
 TRIES = 8
 NONE = np.int64(-1)
@@ -47,19 +47,19 @@ def bind(rules: ModuleType) -> ModuleType:
                 break
         return action if is_going_on else NONE
 
-    memories = bind_memory(rules)
+    repeats = bind_repetitions(rules)
     plies_of = namespace(f"{rules.__name__}.plies", {"draw_ply": draw_ply})
 
     @compiled
-    def open_game(states, memory, plies, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
+    def open_game(states, repetitions, plies, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
         """Set states[g] to a start followed by `plies` moves; whether the game still goes on."""
         rules.start(states[g])
-        memory.counts[g] = 0
+        repetitions.counts[g] = 0
         for _ in range(plies):
             action = plies_of.draw_ply(states[g], scratch, legal, streams, g)
             if action == NONE:
                 return False
-            memories.play(memory, states[g], action, g)
+            repeats.play(repetitions, states[g], action, g)
         return True
 
     return namespace(f"{rules.__name__}.openings", {"open_game": open_game})

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rookery.base import seeds
 from rookery.games import ONGOING, Game, GameRecord
-from rookery.search import Evaluator, Search, SearchConfig
+from rookery.search import CpuSearch, Evaluator, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.history import new_history, to_record
-from rookery.selfplay.kernels import Moves, bind, manner_of
+from rookery.selfplay.kernels import Moves, bind, selfplay_params
 from rookery.selfplay.openings import FEWEST_ROWS
 from rookery.selfplay.report import SelfPlayReport
 
@@ -30,7 +30,7 @@ class SelfPlay:
         seed: int,
     ) -> None:
         self.config, self.game = config, game
-        self._search = Search(
+        self._search = CpuSearch(
             game,
             evaluator,
             config=search,
@@ -39,7 +39,7 @@ class SelfPlay:
             explore=True,
             seed=seed,
         )
-        self._manner = manner_of(config, game)
+        self._manner = selfplay_params(config, game)
         streams = seeds(config.games, seed, "selfplay")
         num_rows = max(FEWEST_ROWS, config.longest_game(game))
         self._history = new_history(game, config.games, num_rows, streams)
@@ -76,8 +76,10 @@ class SelfPlay:
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that the next move depends on, but for the net."""
         arrays = {f"history.{name}": array for name, array in self._history._asdict().items()}
-        memory = {f"memory.{name}": kept for name, kept in self._search.memory._asdict().items()}
-        return {**arrays, **memory, "roots": self._roots, "streams": self._search.tree.streams}
+        repetitions = {
+            f"memory.{name}": kept for name, kept in self._search.repetitions._asdict().items()
+        }
+        return {**arrays, **repetitions, "roots": self._roots, "streams": self._search.tree.streams}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned."""
@@ -88,15 +90,17 @@ class SelfPlay:
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
         moves = Moves(decisions.actions, decisions.legal_policy, decisions.values)
-        self._kernels.advance(self._history, self._roots, self._search.memory, moves, self._manner)
+        self._kernels.advance(
+            self._history, self._roots, self._search.repetitions, moves, self._manner
+        )
         ended = np.flatnonzero(self._history.results != ONGOING)
         records = [to_record(self._history, int(g)) for g in ended]
         self._restart(ended)
         return records
 
     def _restart(self, games: NDArray[Any]) -> None:
-        memory = self._search.memory
-        self._kernels.restart(self._history, self._roots, memory, self._manner, games)
+        repetitions = self._search.repetitions
+        self._kernels.restart(self._history, self._roots, repetitions, self._manner, games)
 
 
 def _mean(numbers: list[Any]) -> float:

@@ -1,7 +1,7 @@
 """The players that ship with the arena."""
 
 from rookery.arena.players.minimax import MinimaxPlayer
-from rookery.arena.players.plain import is_plain, plain_player
+from rookery.arena.players.named import is_named_player, named_player
 from rookery.arena.players.random import RandomPlayer
 from rookery.arena.players.search import SearchPlayer
 from rookery.arena.players.solver import Solver, SolverPlayer
@@ -14,6 +14,6 @@ __all__ = [
     "Solver",
     "SolverPlayer",
     "UciPlayer",
-    "is_plain",
-    "plain_player",
+    "is_named_player",
+    "named_player",
 ]

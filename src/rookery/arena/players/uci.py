@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rookery.arena.lockstep import Past
 from rookery.arena.player import FORFEIT
 from rookery.arena.players.engine import EngineFault, EngineSpec
-from rookery.arena.players.pool import Answer, EnginePool
+from rookery.arena.players.engine_pool import Answer, EnginePool
 from rookery.base import ConfigError, IllegalPosition
 from rookery.games import Action, Game, State, States, plain_name
 
@@ -62,7 +62,7 @@ class UciPlayer:
         for action in line[len(old) :]:
             text = f"{text} {self._game.module.write_move(state, action)}"
             self._game.rules.play(state, action)
-            if not self._game.rules.quiet(state):
+            if not self._game.rules.reversible_plies(state):
                 text = f"fen {self._game.module.write_position(state)} moves"
         self._written[line] = state, text
         return text

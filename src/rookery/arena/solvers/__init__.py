@@ -4,7 +4,7 @@ from rookery.arena.solvers.connect4 import Connect4Solver
 from rookery.arena.solvers.exhaustive import ExhaustiveSolver
 from rookery.arena.solvers.positions import (
     GROUPS,
-    Position,
+    SolvedPosition,
     group_of,
     load_positions,
     plies_left,
@@ -16,7 +16,7 @@ __all__ = [
     "GROUPS",
     "Connect4Solver",
     "ExhaustiveSolver",
-    "Position",
+    "SolvedPosition",
     "group_of",
     "load_positions",
     "plies_left",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import ConfigError, IllegalPosition, compiled
-from rookery.games import ONGOING, State, game
+from rookery.games import ONGOING, State, load_game
 
 Cells = np.uint64
 Table = NDArray[np.uint64]
@@ -237,7 +237,7 @@ class Connect4Solver:
     def __init__(self, table_bits: int = 22) -> None:
         if not 1 <= table_bits <= MAX_TABLE_BITS:
             raise ConfigError(f"table_bits is {table_bits}; choose from 1 to {MAX_TABLE_BITS}")
-        self._rules = game("connect4").rules
+        self._rules = load_game("connect4").rules
         self._table = np.zeros(1 << table_bits, np.uint64)
         self._nodes = np.zeros(1, np.int64)
         self._scores = np.zeros(7, np.int64)

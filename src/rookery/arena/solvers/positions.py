@@ -24,7 +24,7 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
-class Position:
+class SolvedPosition:
     """One position: the moves that lead to it, and the score of each of the seven next ones."""
 
     group: str
@@ -34,19 +34,19 @@ class Position:
     """For the player to move; None where the column is full."""
 
 
-def load_positions() -> tuple[Position, ...]:
+def load_positions() -> tuple[SolvedPosition, ...]:
     """The packaged positions, group by group."""
     text = (files("rookery.arena") / "data" / "connect4_positions.txt").read_text("ascii")
     return tuple(read_line(line) for line in text.splitlines() if not line.startswith("#"))
 
 
-def read_line(line: str) -> Position:
+def read_line(line: str) -> SolvedPosition:
     """The position that a line of the file describes."""
     group, moves, *scores = line.split()
-    return Position(group, moves, tuple(None if s == "x" else int(s) for s in scores))
+    return SolvedPosition(group, moves, tuple(None if s == "x" else int(s) for s in scores))
 
 
-def write_line(position: Position) -> str:
+def write_line(position: SolvedPosition) -> str:
     """The line of the file that describes `position`."""
     scores = ("x" if score is None else str(score) for score in position.scores)
     return " ".join([position.group, position.moves, *scores])

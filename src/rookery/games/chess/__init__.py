@@ -8,7 +8,6 @@ from types import ModuleType
 
 from rookery.games.chess.actions import MAX_LEGAL, NUM_ACTIONS, POLICY_CELLS
 from rookery.games.chess.fen import write_position
-from rookery.games.chess.history import with_option
 from rookery.games.chess.moves import legal, outcome, play
 from rookery.games.chess.notation import (
     read_move,
@@ -18,12 +17,21 @@ from rookery.games.chess.notation import (
     write_san,
 )
 from rookery.games.chess.pgn import read_games, write_games
-from rookery.games.chess.position import PLANES, STATE, key, planes, quiet, recall, start
+from rookery.games.chess.position import (
+    PLANES,
+    STATE,
+    key,
+    planes,
+    reversible_plies,
+    set_repetitions,
+    start,
+)
+from rookery.games.chess.variant import with_option
 
 NAME = "chess"
 VERSION = 1
 MAX_PLIES = 11_797  # the longest game that fifty moves allow
-MEMORY = 128  # positions that may come back are fewer: a power of two above a hundred
+REPETITION_WINDOW = 128  # positions that may come back are fewer: a power of two above a hundred
 SYMMETRIES = ((range(64), range(NUM_ACTIONS)),)
 
 
@@ -35,11 +43,11 @@ def variant(option: str) -> ModuleType:
 __all__ = [
     "MAX_LEGAL",
     "MAX_PLIES",
-    "MEMORY",
     "NAME",
     "NUM_ACTIONS",
     "PLANES",
     "POLICY_CELLS",
+    "REPETITION_WINDOW",
     "STATE",
     "SYMMETRIES",
     "VERSION",
@@ -48,11 +56,11 @@ __all__ = [
     "outcome",
     "planes",
     "play",
-    "quiet",
     "read_games",
     "read_move",
     "read_position",
-    "recall",
+    "reversible_plies",
+    "set_repetitions",
     "show",
     "start",
     "variant",

@@ -6,8 +6,8 @@ import numpy as np
 
 from rookery.base import IllegalPosition
 from rookery.games.chess.attacks import flipped
+from rookery.games.chess.check_info import is_check
 from rookery.games.chess.moves import forget_passant
-from rookery.games.chess.sight import is_check
 from rookery.games.game import State
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"

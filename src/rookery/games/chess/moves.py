@@ -33,7 +33,7 @@ from rookery.games.chess.attacks import (
     knight_attacks,
     rook_attacks,
 )
-from rookery.games.chess.sight import Sight, look
+from rookery.games.chess.check_info import CheckInfo, look
 from rookery.games.game import DRAW, LOSS, ONGOING, State
 
 U4, U6, U12 = U(4), U(6), U(12)
@@ -44,7 +44,7 @@ REPETITIONS = 2  # times that the position stood before: the third one ends the 
 
 
 @compiled
-def piece_targets(state: State, sight: Sight, square: Bits) -> Bits:
+def piece_targets(state: State, sight: CheckInfo, square: Bits) -> Bits:
     """Where the mover's knight, bishop, rook or queen on `square` may go."""
     bit, found = U1 << square, U0
     if state.knights & bit:
@@ -60,7 +60,7 @@ def piece_targets(state: State, sight: Sight, square: Bits) -> Bits:
 
 
 @compiled
-def king_targets(state: State, sight: Sight) -> Bits:
+def king_targets(state: State, sight: CheckInfo) -> Bits:
     """Where the mover's king may go, castling included."""
     king = state.kings & state.own
     found = king_attacks(king) & ~state.own & ~sight.danger
@@ -76,7 +76,7 @@ def king_targets(state: State, sight: Sight) -> Bits:
 
 
 @compiled
-def pawn_steps(state: State, sight: Sight) -> tuple[Bits, Bits]:
+def pawn_steps(state: State, sight: CheckInfo) -> tuple[Bits, Bits]:
     """The squares that pawns enter by one step and by two."""
     pawns = state.pawns & state.own & ~sight.diagonal_pins
     loose, pinned = pawns & ~sight.straight_pins, pawns & sight.straight_pins
@@ -86,7 +86,7 @@ def pawn_steps(state: State, sight: Sight) -> tuple[Bits, Bits]:
 
 
 @compiled
-def pawn_captures(state: State, sight: Sight) -> tuple[Bits, Bits]:
+def pawn_captures(state: State, sight: CheckInfo) -> tuple[Bits, Bits]:
     """The squares where pawns take, going right and going left."""
     pawns = state.pawns & state.own & ~sight.straight_pins
     loose, pinned = pawns & ~sight.diagonal_pins, pawns & sight.diagonal_pins
@@ -97,7 +97,7 @@ def pawn_captures(state: State, sight: Sight) -> tuple[Bits, Bits]:
 
 
 @compiled
-def passing_takers(state: State, sight: Sight) -> Bits:
+def en_passant_capturers(state: State, sight: CheckInfo) -> Bits:
     """The mover's pawns that may take en passant: tried out, for two pawns leave a rank."""
     goal, found = state.passant, U0
     if not goal:
@@ -120,7 +120,7 @@ def passing_takers(state: State, sight: Sight) -> Bits:
 @compiled
 def forget_passant(state: State) -> None:
     """A pawn that nobody may take in passing is like any other."""
-    if state.passant and not passing_takers(state, look(state)):
+    if state.passant and not en_passant_capturers(state, look(state)):
         state.passant = U0
 
 
@@ -168,7 +168,7 @@ def legal(state: State, out: NDArray[np.int32]) -> Index:
     count = put_pawns(out, count, two, U16)
     count = put_pawns(out, count, right, U9)
     count = put_pawns(out, count, left, U7)
-    takers = passing_takers(state, sight)
+    takers = en_passant_capturers(state, sight)
     while takers:
         count = put(out, count, lowest(takers), state.passant)
         takers &= takers - U1
@@ -176,7 +176,7 @@ def legal(state: State, out: NDArray[np.int32]) -> Index:
 
 
 @compiled
-def can_move(state: State, sight: Sight) -> bool:
+def can_move(state: State, sight: CheckInfo) -> bool:
     """Whether the mover has a legal move."""
     if king_targets(state, sight):
         return True
@@ -191,7 +191,7 @@ def can_move(state: State, sight: Sight) -> bool:
         if piece_targets(state, sight, lowest(pieces)):
             return True
         pieces &= pieces - U1
-    return bool(passing_takers(state, sight))
+    return bool(en_passant_capturers(state, sight))
 
 
 @compiled

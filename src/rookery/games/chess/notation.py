@@ -7,10 +7,10 @@ import numpy as np
 
 from rookery.base import IllegalPosition
 from rookery.games.chess.actions import ACTION_OF, FROM_TO, MAX_LEGAL, UNDERPROMOTION_OF
+from rookery.games.chess.check_info import is_check
 from rookery.games.chess.fen import KINDS, LETTERS, SQUARES, men_of, occupied, read_fen, seen
 from rookery.games.chess.moves import legal, outcome, play
 from rookery.games.chess.position import start
-from rookery.games.chess.sight import is_check
 from rookery.games.game import LOSS, ONGOING, State
 
 PROMOTED = "nbr"

@@ -58,13 +58,13 @@ def key(state: State) -> Bits:
 
 
 @compiled
-def quiet(state: State) -> Index:
+def reversible_plies(state: State) -> Index:
     """How many of the last positions could come back."""
     return np.int64(state.clock)
 
 
 @compiled
-def recall(state: State, times: Index) -> None:
+def set_repetitions(state: State, times: Index) -> None:
     """Take note that the position stood `times` before."""
     state.repeats = times
 

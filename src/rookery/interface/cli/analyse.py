@@ -10,7 +10,7 @@ from rookery.interface.cli.failures import USAGE, one_line
 from rookery.interface.cli.settings import NET, Devices, TrustRules
 
 if TYPE_CHECKING:
-    from rookery.interface.analyst import Analyst
+    from rookery.interface.analysis import Analyser
 
 
 def analyse(
@@ -30,11 +30,11 @@ def analyse(
     A position is the moves so far (Connect Four: columns 1 to 7), or in chess a FEN, which
     `moves e2e4 ...` may follow; an empty line is the start.
     """
-    from rookery.interface.analyst import Analyst
+    from rookery.interface.analysis import Analyser
     from rookery.interface.cli.settings import find_net
 
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
-    analyst = Analyst(net, devices=devices)
+    analyst = Analyser(net, devices=devices)
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
     bad_lines = 0
@@ -46,7 +46,7 @@ def analyse(
         raise typer.Exit(USAGE)
 
 
-def _answer(analyst: "Analyst", text: str) -> dict[str, Any]:
+def _answer(analyst: "Analyser", text: str) -> dict[str, Any]:
     from rookery.base import IllegalPosition
 
     try:

@@ -20,7 +20,7 @@ from rookery.interface.cli.settings import (
 
 if TYPE_CHECKING:
     from rookery.arena import Strength
-    from rookery.interface.players import NetText
+    from rookery.interface.players import NetRef
     from rookery.nets import Spikes
 
 SPIKING_BOARDS = 256
@@ -68,20 +68,20 @@ def read_counts(text: str) -> list[int]:
 
 
 def measure(
-    net: "NetText", *, counts: list[int], devices: str, workers: int | None, cluster: str
+    net: "NetRef", *, counts: list[int], devices: str, workers: int | None, cluster: str
 ) -> "dict[int, Strength]":
     """What the game's ruler says at each number of simulations."""
-    from rookery.interface.wording import screen
-    from rookery.run import measure_over
+    from rookery.interface.formatting import screen
+    from rookery.training import measure_over
 
-    contestant = net.contestant(inference=net.inference, devices=devices)
-    contestants = [replace(contestant, simulations=number) for number in counts]
+    player = net.player(inference=net.inference, devices=devices)
+    players = [replace(player, simulations=number) for number in counts]
     console = screen()
     waiting = f"measuring {', '.join(map(heading, counts))}"
     with console.status(waiting) if console.is_terminal else nullcontext():
         measured = measure_over(
             net.game,
-            contestants,
+            players,
             seed=net.seed,
             workers=workers,
             tell=print_note,
@@ -90,7 +90,7 @@ def measure(
     return dict(zip(counts, measured, strict=True))
 
 
-def count_spikes(net: "NetText") -> "Spikes | None":
+def count_spikes(net: "NetRef") -> "Spikes | None":
     """How much the net spikes on boards of random games; None if it is none that spikes."""
     import torch
 
@@ -107,8 +107,8 @@ def heading(simulations: int) -> str:
 
 
 def _show(run: str, game: str, measured: "dict[int, Strength]", spikes: "Spikes | None") -> None:
+    from rookery.interface.formatting import count, percent, screen
     from rookery.interface.tables import error_table, not_best_table
-    from rookery.interface.wording import count, percent, screen
 
     console = screen()
     columns = [(heading(number), strength) for number, strength in measured.items()]

@@ -70,7 +70,7 @@ def _pack(weights: "Weights", out: Path, half: bool) -> bytes:
 
 
 def _show(weights: "Weights", out: Path, size: int) -> None:
-    from rookery.interface.wording import count, screen
+    from rookery.interface.formatting import count, screen
 
     header = weights.header
     lines = [

@@ -21,7 +21,7 @@ FAILED = 1
 def list_games(context: typer.Context) -> None:
     """List the games, or check one of them."""
     if context.invoked_subcommand is None:
-        from rookery.interface.wording import screen
+        from rookery.interface.formatting import screen
 
         screen().print(_table())
 
@@ -32,8 +32,8 @@ def check(
 ) -> None:
     """Check that a game keeps the contract; exit code 1 if it does not."""
     from rookery.games import check_game
-    from rookery.games import game as find_game
-    from rookery.interface.wording import screen
+    from rookery.games import load_game as find_game
+    from rookery.interface.formatting import screen
 
     console = screen()
     findings = check_game(find_game(name))
@@ -55,9 +55,9 @@ def export(
     trust_rules: TrustRules = False,
 ) -> None:
     """Write games of a run's self-play, as far as it keeps them, as PGN; for chess."""
-    from rookery.interface.scores import require_notation, run_sheets, write_sheets
-    from rookery.interface.wording import screen
-    from rookery.run import RunFolder
+    from rookery.interface.formatting import screen
+    from rookery.interface.game_files import require_notation, run_sheets, write_sheets
+    from rookery.training import RunFolder
 
     check_new_files(pgn)
     folder = RunFolder(run, trust_rules=trust_rules)
@@ -74,13 +74,13 @@ def _verdict(finding: "Finding") -> tuple[str, str]:
 
 
 def _table() -> "Table":
-    from rookery.games import game, game_names
-    from rookery.interface.wording import new_table
-    from rookery.run import RECIPES
+    from rookery.games import game_names, load_game
+    from rookery.interface.formatting import new_table
+    from rookery.training import RECIPES
 
     table = new_table("game", "planes", "actions", "longest game", "recipes")
     for name in game_names():
-        rules = game(name)
+        rules = load_game(name)
         planes = " x ".join(map(str, rules.planes_shape))
         recipes = ", ".join(recipe for recipe, make in RECIPES.items() if make().game == name)
         table.add_row(name, planes, str(rules.num_actions), f"{rules.max_plies} plies", recipes)

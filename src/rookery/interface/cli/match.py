@@ -53,9 +53,9 @@ def match(
 ) -> None:
     """Let two players play pairs of games from the same openings, colours swapped."""
     from rookery.arena import MatchPlan, has_book
-    from rookery.interface.players import read_contestant
-    from rookery.interface.scores import match_sheets, require_notation, write_sheets
-    from rookery.run import play_match_over
+    from rookery.interface.game_files import match_sheets, require_notation, write_sheets
+    from rookery.interface.players import read_player_spec
+    from rookery.training import play_match_over
 
     check_new_files(pgn)
     rules = _game(game, (a, b), trust_rules=trust_rules)
@@ -64,7 +64,7 @@ def match(
     by_book = opening_plies is None and has_book(rules)
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
     first, second = (
-        read_contestant(text, rules, inference="auto", devices=devices, trust_rules=trust_rules)
+        read_player_spec(text, rules, inference="auto", devices=devices, trust_rules=trust_rules)
         for text in (a, b)
     )
     report = play_match_over(
@@ -89,7 +89,7 @@ def match(
 def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Game":
     """The game that the players and the option agree on."""
     from rookery.base import ConfigError
-    from rookery.games import game as find_game
+    from rookery.games import load_game as find_game
     from rookery.interface.players import read_net
 
     nets = [read_net(text, trust_rules=trust_rules) for text in texts]
@@ -105,8 +105,8 @@ def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Ga
 
 
 def _show(report: "MatchReport", rules: "Game", *, openings: str) -> None:
+    from rookery.interface.formatting import screen
     from rookery.interface.tables import match_table, match_verdict
-    from rookery.interface.wording import screen
 
     console = screen()
     console.print(

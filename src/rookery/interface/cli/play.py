@@ -36,8 +36,8 @@ def play(
     trust_rules: TrustRules = False,
 ) -> None:
     """Play against a run, or against the net or player that comes with a game."""
-    from rookery.interface.sitting import Sitting
-    from rookery.interface.wording import screen
+    from rookery.interface.console_game import ConsoleGame
+    from rookery.interface.formatting import screen
 
     game, player = _opponent(
         against,
@@ -47,7 +47,7 @@ def play(
         devices=devices,
         trust_rules=trust_rules,
     )
-    Sitting(game, player, console=screen(), person_first=first is First.me).play()
+    ConsoleGame(game, player, console=screen(), person_first=first is First.me).play()
 
 
 def _opponent(
@@ -60,8 +60,8 @@ def _opponent(
     trust_rules: bool,
 ) -> "tuple[Game, Player]":
     from rookery.base import ConfigError
-    from rookery.games import game as find_game
     from rookery.games import game_names
+    from rookery.games import load_game as find_game
     from rookery.interface.players import (
         default_opponent,
         is_game,
@@ -81,5 +81,5 @@ def _opponent(
         raise ConfigError(f"play a run or a game; for {against} say --opponent {against} as well")
     if opponent:
         return net.game, make(opponent, net.game)
-    contestant = net.contestant(inference="float32", devices=devices)
-    return net.game, contestant.player(net.game, seed=seed)
+    player = net.player(inference="float32", devices=devices)
+    return net.game, player.player(net.game, seed=seed)

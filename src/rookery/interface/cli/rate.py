@@ -13,7 +13,7 @@ import typer
 from rookery.interface.cli.settings import Devices, TrustRules, check_new_files, print_note
 
 if TYPE_CHECKING:
-    from rookery.arena import ClimbPlan, ClimbReport, Placement, Watch
+    from rookery.arena import RatingEstimate, RatingPlan, RatingReport, Watch
 
 SIMULATIONS = 32
 """Where neither the option nor the player's text says."""
@@ -46,19 +46,19 @@ def rate(
     trust_rules: TrustRules = False,
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
-    from rookery.arena import ClimbPlan, climb, load_ladder
-    from rookery.games import game
-    from rookery.interface.players import read_contestant
-    from rookery.interface.scores import climb_sheets, require_notation, write_sheets
+    from rookery.arena import RatingPlan, load_ladder, rate_player
+    from rookery.games import load_game
+    from rookery.interface.game_files import climb_sheets, require_notation, write_sheets
+    from rookery.interface.players import read_player_spec
 
     check_new_files(games_file, pgn)
-    plan = ClimbPlan(games, width=width, at_once=at_once, seed=seed)
+    plan = RatingPlan(games, width=width, at_once=at_once, seed=seed)
     scale = load_ladder(ladder)
     scale = scale.only(rungs.split(",")) if rungs else scale
-    rules = game(scale.game)
+    rules = load_game(scale.game)
     if pgn is not None:
         require_notation(rules)
-    contestant = read_contestant(
+    player_spec = read_player_spec(
         player,
         rules,
         inference="auto",
@@ -68,16 +68,16 @@ def rate(
     )
     scale.check(rules)
     with _watching(plan) as watch:
-        rated = contestant.player(rules, seed=seed)
-        report = climb(rules, rated, scale, plan=plan, watch=watch)
+        rated = player_spec.player(rules, seed=seed)
+        report = rate_player(rules, rated, scale, plan=plan, watch=watch)
     if report.was_interrupted:
         print_note(f"stopped after {len(report.games)} of {games} games; others are left out")
     for fault in dict.fromkeys(report.faults):
         print_note(f"forfeited: {fault}")
     if as_json:
-        print(json.dumps(_plain(report, simulations=contestant.simulations)))
+        print(json.dumps(_plain(report, simulations=player_spec.simulations)))
     else:
-        _show(report, simulations=contestant.simulations)
+        _show(report, simulations=player_spec.simulations)
     if games_file:
         _write_games(games_file, report)
     if pgn is not None:
@@ -85,21 +85,21 @@ def rate(
 
 
 @contextmanager
-def _watching(plan: "ClimbPlan") -> Iterator["Watch"]:
+def _watching(plan: "RatingPlan") -> Iterator["Watch"]:
     """Shows how far it is, in a terminal."""
-    from rookery.interface.wording import rating, screen
+    from rookery.interface.formatting import rating, screen
 
     console = screen()
     status = console.status(f"0 of {plan.games} games")
 
-    def watch(done: int, place: "Placement") -> None:
+    def watch(done: int, place: "RatingEstimate") -> None:
         status.update(f"{done} of {plan.games} games, rating {rating(place)}")
 
     with status if console.is_terminal else nullcontext():
         yield watch
 
 
-def _write_games(path: Path, report: "ClimbReport") -> None:
+def _write_games(path: Path, report: "RatingReport") -> None:
     """A line a game: the rung, then what `MatchGame.to_plain` says, a being the rated player."""
     from rookery.base import write_atomic
 
@@ -107,9 +107,9 @@ def _write_games(path: Path, report: "ClimbReport") -> None:
     write_atomic(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
-def _show(report: "ClimbReport", *, simulations: int) -> None:
+def _show(report: "RatingReport", *, simulations: int) -> None:
+    from rookery.interface.formatting import screen
     from rookery.interface.tables import rating_verdict, rung_table
-    from rookery.interface.wording import screen
 
     console = screen()
     search = f" with {simulations} simulations" if simulations else ""
@@ -118,10 +118,10 @@ def _show(report: "ClimbReport", *, simulations: int) -> None:
     console.print(rating_verdict(report), soft_wrap=True)
 
 
-def _plain(report: "ClimbReport", *, simulations: int) -> dict[str, Any]:
+def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
     """The report as JSON takes it: no list of games, and null where the rating has no bound."""
     place = {
-        name: value if isfinite(value) else None for name, value in asdict(report.place).items()
+        name: value if isfinite(value) else None for name, value in asdict(report.estimate).items()
     }
     rungs = [
         {"rung": asdict(row.rung), **asdict(row.tally), "expected": row.expected}

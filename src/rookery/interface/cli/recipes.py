@@ -10,7 +10,7 @@ def recipes(
 ) -> None:
     """List the recipes, or show all settings of one."""
     from rookery.base import UnknownName
-    from rookery.run import RECIPES, to_json
+    from rookery.training import RECIPES, to_json
 
     if name is None:
         _list()
@@ -21,8 +21,8 @@ def recipes(
 
 
 def _list() -> None:
-    from rookery.interface.wording import new_table, screen
-    from rookery.run import RECIPES
+    from rookery.interface.formatting import new_table, screen
+    from rookery.training import RECIPES
 
     table = new_table("recipe", "game", "net", "what it is")
     for name, make in RECIPES.items():

@@ -29,15 +29,15 @@ def resume(
     trust_rules: TrustRules = False,
 ) -> None:
     """Go on with a run from its last checkpoint."""
+    from rookery.interface.formatting import duration, program, screen
     from rookery.interface.history import read_history
     from rookery.interface.training import train_visibly
-    from rookery.interface.wording import duration, program, screen
-    from rookery.run import RunFolder, check_place
+    from rookery.training import RunFolder, check_hardware
 
     folder = RunFolder(run, trust_rules=trust_rules)
     where = placed(devices, actors, cluster)
     config = changed(folder.config, minutes, [*where, *(settings or ())])
-    check_place(config)
+    check_hardware(config)
     console, past = screen(), read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
         longer = ceil(2 * past.seconds / 60)

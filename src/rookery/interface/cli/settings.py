@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rookery.interface.players import NetText
-    from rookery.run import Config
+    from rookery.interface.players import NetRef
+    from rookery.training import Config
 
 Minutes = Annotated[
     float | None,
@@ -69,7 +69,7 @@ TrustRules = Annotated[
 def count_workers(text: str, devices: str) -> int | None:
     """How many processes `--workers` asks for, None = as many as pay; one keeps a GPU busy."""
     from rookery.base import ConfigError
-    from rookery.runtime import find_device
+    from rookery.gpu import find_device
 
     if text == "auto":
         return 0 if find_device(devices).type == "cuda" else None
@@ -107,10 +107,10 @@ def placed(devices: str, actors: str | None, cluster: str | None) -> list[str]:
 
 def start_from(game: str, recipe: str | None, devices: str) -> "Config":
     """The settings that a new run of `game`, a name or a rules file, starts from."""
-    from rookery.games import game as find_game
+    from rookery.games import load_game as find_game
+    from rookery.gpu import find_devices
     from rookery.interface.players import is_game
-    from rookery.run import recipe_for
-    from rookery.runtime import find_devices
+    from rookery.training import recipe_for
 
     device = find_devices(devices)[0]
     name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
@@ -120,7 +120,7 @@ def start_from(game: str, recipe: str | None, devices: str) -> "Config":
 
 def changed(config: "Config", minutes: float | None, settings: Iterable[str] | None) -> "Config":
     """`config` with the options applied, `--set` last."""
-    from rookery.run import apply
+    from rookery.training import apply
 
     length = [] if minutes is None else [f"run.minutes={minutes}", "run.iterations=0"]
     return apply(config, [*length, *(settings or ())])
@@ -128,7 +128,7 @@ def changed(config: "Config", minutes: float | None, settings: Iterable[str] | N
 
 def find_net(
     text: str, *, simulations: int = 100, iteration: int | None = None, trust_rules: bool
-) -> "NetText":
+) -> "NetRef":
     """The net that `text` names, or an error where it names none."""
     from rookery.base import ConfigError
     from rookery.interface.players import read_net

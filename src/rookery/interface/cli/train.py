@@ -45,11 +45,11 @@ def train(
     trust_rules: TrustRules = False,
 ) -> None:
     """Train a game into a new run folder, from nothing or from another net."""
-    from rookery.games import game as find_game
+    from rookery.games import load_game as find_game
+    from rookery.interface.formatting import screen
     from rookery.interface.players import read_first_weights
     from rookery.interface.training import train_visibly
-    from rookery.interface.wording import screen
-    from rookery.run import RunFolder, check_place
+    from rookery.training import RunFolder, check_hardware
 
     start = start_from(game, recipe, devices)
     rules = find_game(start.game)
@@ -58,7 +58,7 @@ def train(
         start = replace(start, net=first.weights.header.config)
     where = placed(devices, actors, cluster)
     config = changed(start, minutes, [*where, *(settings or ())])
-    device = check_place(config)
+    device = check_hardware(config)
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
     console, begun = screen(), f", begun with {first.source}" if first else ""
     console.print(

@@ -18,7 +18,7 @@ from rookery.interface.cli.settings import (
 
 if TYPE_CHECKING:
     from rookery.games import Game
-    from rookery.run import Config, Space
+    from rookery.training import Config, Space
 
 
 def tune(
@@ -48,15 +48,15 @@ def tune(
     cluster: ClusterAddress = None,
 ) -> None:
     """Search settings by short runs, compared by the strength they reach."""
-    from rookery.games import game as find_game
+    from rookery.games import load_game as find_game
+    from rookery.interface.formatting import screen
     from rookery.interface.tuning import tune_visibly
-    from rookery.interface.wording import screen
-    from rookery.run import Study, check_place
+    from rookery.training import Study, check_hardware
 
     start = start_from(game, recipe, devices)
     where = placed(devices, actors, cluster)
     config = changed(start, minutes, [*where, *(settings or ())])
-    check_place(config)
+    check_hardware(config)
     rules = find_game(config.game)
     searched = _space(config, rules, space, settings)
     folder = study or Path("runs") / f"{rules.name}-study"
@@ -72,7 +72,7 @@ def _space(
 ) -> "Space":
     """What is searched: what was asked for, or the usual; never what `--set` fixes."""
     from rookery.base import ConfigError
-    from rookery.run import default_space, read_space
+    from rookery.training import default_space, read_space
 
     fixed = [setting.partition("=")[0].strip() for setting in settings or ()]
     if not texts:

@@ -42,17 +42,17 @@ def _serve(
 ) -> None:
     from rookery.base import ConfigError
     from rookery.games import plain_name
+    from rookery.gpu import find_device
     from rookery.interface.cli.settings import find_net
     from rookery.interface.uci.engine import Engine
-    from rookery.runtime import find_device
 
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if plain_name(net.game.name) != "chess":
         raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
     find_device(devices)
-    contestant = net.contestant(inference="auto", devices=devices)
-    contestant = replace(contestant, batch_size=LEAVES)
-    Engine(net, contestant, inbox=inbox, say=_say).run()
+    player = net.player(inference="auto", devices=devices)
+    player = replace(player, batch_size=LEAVES)
+    Engine(net, player, inbox=inbox, say=_say).run()
 
 
 def _say(text: str) -> None:

@@ -11,7 +11,7 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Show it once, as it stands.")] = False,
 ) -> None:
     """Watch a run that another process trains, or see where one stands."""
+    from rookery.interface.formatting import screen
     from rookery.interface.watch import watch_run
-    from rookery.interface.wording import screen
 
     watch_run(run, screen(), once=once)

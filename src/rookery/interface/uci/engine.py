@@ -8,14 +8,14 @@ from typing import Any
 import torch
 
 from rookery.base import ConfigError, IllegalPosition, RookeryError
-from rookery.games import LOSS, Action, Course
-from rookery.interface.players import NetText
+from rookery.games import LOSS, Action, Board
+from rookery.interface.players import NetRef
 from rookery.interface.uci.inbox import QUIT, Inbox
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
 from rookery.interface.uci.thinking import ENDING, Thinking
-from rookery.run import Contestant
-from rookery.search import SingleSearch, nodes_for
+from rookery.search import AnalysisSearch, nodes_in_memory
+from rookery.training import PlayerSpec
 
 SEARCH_OPTIONS = ("Hash", "Batch", "Threads")
 """Those that a new search is made for."""
@@ -26,16 +26,16 @@ class Engine:
     """Obeys UCI, one command after the other."""
 
     def __init__(
-        self, net: NetText, contestant: Contestant, *, inbox: Inbox, say: Callable[[str], None]
+        self, net: NetRef, player: PlayerSpec, *, inbox: Inbox, say: Callable[[str], None]
     ) -> None:
-        self._net, self._contestant = net, contestant
+        self._net, self._contestant = net, player
         self._game = net.game
         self._inbox, self._say = inbox, say
         self._options = Options()
         self._threads = torch.get_num_threads()
-        self._search: SingleSearch | None = None
+        self._search: AnalysisSearch | None = None
         self._placed: tuple[bytes, list[Action]] | None = None
-        self._course, self._moves = Course(self._game), list[str]()
+        self._board, self._moves = Board(self._game), list[str]()
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "isready": self._get_ready,
             "ucinewgame": self._forget,
@@ -71,7 +71,7 @@ class Engine:
 
     def _forget(self, words: list[str]) -> None:
         self._placed = None
-        self._course, self._moves = Course(self._game), []
+        self._board, self._moves = Board(self._game), []
 
     def _set_option(self, words: list[str]) -> None:
         name = self._options.set(words)
@@ -88,23 +88,23 @@ class Engine:
             raise IllegalPosition(f"{rest!r} is not a FEN")
         first = self._game.position(rest if kind == "fen" else "")
         written = moves.split()
-        course, known = self._course, len(self._moves)
-        if first.tobytes() != course.first.tobytes() or written[:known] != self._moves:
-            course, known = Course(self._game, first), 0
+        board, known = self._board, len(self._moves)
+        if first.tobytes() != board.first.tobytes() or written[:known] != self._moves:
+            board, known = Board(self._game, first), 0
         for count, move in enumerate(written[known:]):
             try:
-                course.play(self._read_move(course, move))
+                board.play(self._read_move(board, move))
             except IllegalPosition:
-                course.take_back(count)
+                board.take_back(count)
                 raise
-        self._course, self._moves = course, written
+        self._board, self._moves = board, written
 
-    def _read_move(self, course: Course, text: str) -> Action:
+    def _read_move(self, board: Board, text: str) -> Action:
         """By comparing: unlike `read_move`, this goes on where a draw was not claimed."""
-        for action in self._game.legal_actions(course.state):
-            if self._game.module.write_move(course.state, action) == text:
+        for action in self._game.legal_actions(board.state):
+            if self._game.module.write_move(board.state, action) == text:
                 return action
-        position = self._game.module.write_position(course.state)
+        position = self._game.module.write_position(board.state)
         raise IllegalPosition(f"{text} is not a legal move in {position}")
 
     def _go(self, words: list[str]) -> None:
@@ -113,13 +113,13 @@ class Engine:
         if strange:
             self._tell(f"go: not understood: {' '.join(strange)}")
         search = self._ready()
-        if not self._game.legal_actions(self._course.state):
+        if not self._game.legal_actions(self._board.state):
             self._say_over(limits)
             return
         self._place(search, limits)
         Thinking(
             search,
-            self._course,
+            self._board,
             limits,
             options=self._options,
             inbox=self._inbox,
@@ -128,7 +128,7 @@ class Engine:
         ).run()
 
     def _say_over(self, limits: Limits) -> None:
-        is_lost = self._game.rules.outcome(self._course.state) == LOSS
+        is_lost = self._game.rules.outcome(self._board.state) == LOSS
         self._say(f"info depth 0 score {'mate' if is_lost else 'cp'} 0")
         if limits.infinite or limits.ponder:
             self._wait_for_stop()
@@ -148,28 +148,28 @@ class Engine:
         for line in reversed(later):
             self._inbox.put_back(line)
 
-    def _place(self, search: SingleSearch, limits: Limits) -> None:
+    def _place(self, search: AnalysisSearch, limits: Limits) -> None:
         """Hand the position to the search, which keeps what it knows of the same game."""
-        course, only = self._course, self._named(limits.moves)
-        first, moves = course.first.tobytes(), None
+        board, only = self._board, self._named(limits.moves)
+        first, moves = board.first.tobytes(), None
         if self._placed and self._placed[0] == first:
             known = self._placed[1]
-            if course.actions[: len(known)] == known:
-                moves = course.actions[len(known) :]
-        search.place(course.state, course.memory, moves=moves, only=only)
-        self._placed = (first, list(course.actions))
+            if board.actions[: len(known)] == known:
+                moves = board.actions[len(known) :]
+        search.place(board.state, board.repetitions, moves=moves, only=only)
+        self._placed = (first, list(board.actions))
 
     def _named(self, moves: tuple[str, ...]) -> list[Action]:
         """The actions of `searchmoves`; those that are not legal are told and left out."""
         found = []
         for move in moves:
             try:
-                found.append(self._read_move(self._course, move))
+                found.append(self._read_move(self._board, move))
             except IllegalPosition as error:
                 self._tell(f"searchmoves: {error}")
         return found
 
-    def _ready(self) -> SingleSearch:
+    def _ready(self) -> AnalysisSearch:
         """The search, made and warmed up where that is still to be done."""
         if self._search is None:
             wanted = self._options.number("Threads") or self._threads
@@ -184,21 +184,21 @@ class Engine:
             self._search = search
         return self._search
 
-    def _new_search(self) -> SingleSearch:
-        return SingleSearch(
+    def _new_search(self) -> AnalysisSearch:
+        return AnalysisSearch(
             self._game,
             self._contestant.evaluator(),
             config=self._net.search,
-            max_nodes=nodes_for(self._game, self._options.number("Hash")),
+            max_nodes=nodes_in_memory(self._game, self._options.number("Hash")),
             leaves=self._options.number("Batch"),
         )
 
 
-def _warm_up(search: SingleSearch) -> None:
+def _warm_up(search: AnalysisSearch) -> None:
     """Have every kernel ready before a clock runs."""
-    course: Any = Course(search.game)
-    search.place(course.state, course.memory)
+    board: Any = Board(search.game)
+    search.place(board.state, board.repetitions)
     search.grow(WARM_SIMULATIONS)
     action = search.lines()[0].actions[0]
-    course.play(action)
-    search.place(course.state, course.memory, moves=[action])
+    board.play(action)
+    search.place(board.state, board.repetitions, moves=[action])

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from rookery.games import LOSS, WIN, Action, Game, State
-from rookery.search import Growth, Line
+from rookery.search import SearchProgress, Variation
 
 CERTAIN = 0.99999
 """The highest value, as far as centipawns are concerned."""
@@ -16,7 +16,7 @@ def centipawns(value: float) -> int:
     return round(400 * math.log10((1 + value) / (1 - value)))
 
 
-def score(line: Line) -> str:
+def score(line: Variation) -> str:
     """`cp` for the player to move, or `mate` in moves where a win or a loss is proved."""
     if line.proof == WIN:
         return f"mate {(line.plies + 1) // 2}"
@@ -25,7 +25,7 @@ def score(line: Line) -> str:
     return f"cp {centipawns(line.value)}"
 
 
-def permille(line: Line) -> str:
+def permille(line: Variation) -> str:
     """Win, draw and loss, 1000 in all."""
     win, _, loss = (round(1000 * share) for share in line.wdl)
     return f"{win} {1000 - win - loss} {loss}"
@@ -41,7 +41,13 @@ def write_moves(game: Game, state: State, actions: tuple[Action, ...]) -> list[s
 
 
 def info_lines(
-    game: Game, state: State, lines: list[Line], growth: Growth, *, seconds: float, wdl: bool
+    game: Game,
+    state: State,
+    lines: list[Variation],
+    growth: SearchProgress,
+    *,
+    seconds: float,
+    wdl: bool,
 ) -> Iterator[str]:
     """One `info` for each of the best moves."""
     speed = round(growth.simulations / max(seconds, 1e-3))

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 
-from rookery.games import Course
+from rookery.games import Board
 from rookery.interface.uci.inbox import Inbox
 from rookery.interface.uci.limits import Limits
 from rookery.interface.uci.options import Options
 from rookery.interface.uci.report import info_lines, write_moves
-from rookery.search import SingleSearch
+from rookery.search import AnalysisSearch
 
 ENDING = ("quit", "position", "go", "ucinewgame")
 """What also stops a search, from a program that did not say `stop` first."""
@@ -22,8 +22,8 @@ class Thinking:
 
     def __init__(
         self,
-        search: SingleSearch,
-        course: Course,
+        search: AnalysisSearch,
+        board: Board,
         limits: Limits,
         *,
         options: Options,
@@ -32,7 +32,7 @@ class Thinking:
         start: float,
     ) -> None:
         """`start` is when `go` came, by `time.perf_counter`."""
-        self._search, self._course, self._limits = search, course, limits
+        self._search, self._board, self._limits = search, board, limits
         self._options, self._inbox, self._say = options, inbox, say
         self._start = self._last = start
         self._is_held = limits.is_open or limits.ponder
@@ -53,14 +53,14 @@ class Thinking:
         self._report()
         best = self._search.lines(1)[0].actions[:2]
         words = ["bestmove", " ponder "]
-        moves = write_moves(self._course.game, self._course.state, best)
+        moves = write_moves(self._board.game, self._board.state, best)
         self._say(f"{words[0]} {words[1].join(moves)}")
         for line in reversed(self._later):
             self._inbox.put_back(line)
 
     def _end_from(self, start: float) -> float | None:
         """When the time is up, if it is limited; there is no need to think about an only move."""
-        game, state = self._course.game, self._course.state
+        game, state = self._board.game, self._board.state
         is_black = game.module.write_position(state).split()[1] == "b"
         overhead = self._options.number("Move Overhead")
         seconds = self._limits.seconds(is_black=is_black, overhead=overhead)
@@ -119,6 +119,6 @@ class Thinking:
         options, growth = self._options, self._search.growth
         lines = self._search.lines(options.number("MultiPV"))
         seconds, wdl = time.perf_counter() - self._start, bool(options.values["UCI_ShowWDL"])
-        game, state = self._course.game, self._course.state
+        game, state = self._board.game, self._board.state
         for line in info_lines(game, state, lines, growth, seconds=seconds, wdl=wdl):
             self._say(line)

@@ -7,12 +7,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from rookery.interface.formatting import count, duration, percent
 from rookery.interface.progress import mean_share, time_left, trainers
 from rookery.interface.watch.curve import Curve, Flow
-from rookery.interface.watch.follower import Line
-from rookery.interface.watch.standing import FINISHED, NEW, RUNNING, STOPPED, Standing
-from rookery.interface.watch.story import Story
-from rookery.interface.wording import count, duration, percent
+from rookery.interface.watch.run_history import RunHistory
+from rookery.interface.watch.run_status import FINISHED, NEW, RUNNING, STOPPED, RunStatus
+from rookery.interface.watch.stats_tail import Line
 
 STYLES = {RUNNING: "bold green", FINISHED: "bold cyan", STOPPED: "bold yellow", NEW: "bold yellow"}
 LATEST_WIDTH = 34
@@ -23,7 +23,7 @@ EARLIER = 2
 Row = tuple[str, RenderableType]
 
 
-def figures(standing: Standing) -> Table:
+def figures(standing: RunStatus) -> Table:
     """All that is known of a run, but for its workers one by one."""
     grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
     grid.add_column(style="dim", no_wrap=True, min_width=len("self-play"))
@@ -34,7 +34,7 @@ def figures(standing: Standing) -> Table:
     return grid
 
 
-def rows(standing: Standing) -> Iterator[Row]:
+def rows(standing: RunStatus) -> Iterator[Row]:
     """The rows below the bar; what a run does not have, or not yet, has none."""
     story = standing.story
     yield "run", _where(standing)
@@ -55,7 +55,7 @@ def rows(standing: Standing) -> Iterator[Row]:
         yield "actors", _crew(crew)
 
 
-def _bar(standing: Standing) -> RenderableType:
+def _bar(standing: RunStatus) -> RenderableType:
     run = standing.config.run
     if not (run.minutes or run.iterations):
         return Text("goes on until it is stopped")
@@ -69,7 +69,7 @@ def _bar(standing: Standing) -> RenderableType:
     return grid
 
 
-def _where(standing: Standing) -> Flow:
+def _where(standing: RunStatus) -> Flow:
     story = standing.story
     figures = [f"iteration {count(story.iteration)}", f"{duration(standing.seconds)} of training"]
     if story.kind:
@@ -85,7 +85,7 @@ def ago(seconds: float) -> str:
     return f"{seconds:.0f} s ago"
 
 
-def _means(standing: Standing) -> Flow:
+def _means(standing: RunStatus) -> Flow:
     """With what it trains: recipe, devices, precision."""
     place, config = standing.story.place, standing.config
     devices = config.run.devices if "," in config.run.devices else place["device"]
@@ -97,7 +97,7 @@ def _means(standing: Standing) -> Flow:
     return Flow(*figures)
 
 
-def _selfplay(story: Story) -> Flow:
+def _selfplay(story: RunHistory) -> Flow:
     played = story.turn["selfplay"]
     return Flow(
         f"{count(story.positions_per_second())} positions/s",
@@ -119,7 +119,7 @@ def _window(window: Line) -> Flow:
     )
 
 
-def _learning(story: Story) -> Flow:
+def _learning(story: RunHistory) -> Flow:
     learned, losses = story.learning, story.learning["losses"]
     return Flow(
         f"{count(learned['rows_per_second'])} rows/s",
@@ -143,19 +143,19 @@ def _together(learned: Line) -> list[str]:
     return [f"{told}, {_share(efficiency)} efficiency"]
 
 
-def _loss(story: Story) -> RenderableType:
+def _loss(story: RunHistory) -> RenderableType:
     losses = story.learning["losses"]
     latest = f"{losses['total']:.3f}  policy {losses['policy']:.3f}  value {losses['value']:.3f}"
     return _curve(Curve(story.losses, style="magenta"), latest)
 
 
-def _strength(story: Story) -> RenderableType:
+def _strength(story: RunHistory) -> RenderableType:
     last = story.measured[-1]
     latest = f"{percent(last.errors)}  iteration {last.iteration}  at {duration(last.seconds)}"
     return _curve(Curve([each.errors for each in story.measured], style="cyan"), latest)
 
 
-def _ruler(story: Story) -> Flow:
+def _ruler(story: RunHistory) -> Flow:
     """What strength is measured by, and how it was before."""
     last, earlier = story.measured[-1], story.measured[-1 - EARLIER : -1]
     figures = [last.label, f"{last.simulations} simulations"]

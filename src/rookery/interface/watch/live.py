@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.live import Live
 
 from rookery.interface.watch.panel import RunPanel
-from rookery.interface.watch.standing import FINISHED, Watched
+from rookery.interface.watch.run_status import FINISHED, Watched
 
 LOOK_SECONDS = 0.5
 """Between two looks at the run folder."""

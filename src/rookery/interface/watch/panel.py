@@ -9,11 +9,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from rookery.interface.formatting import program
 from rookery.interface.watch import workers
 from rookery.interface.watch.figures import figures
-from rookery.interface.watch.follower import Line
-from rookery.interface.watch.standing import STOPPED, Standing
-from rookery.interface.wording import program
+from rookery.interface.watch.run_status import STOPPED, RunStatus
+from rookery.interface.watch.stats_tail import Line
 
 WIDE = 130
 """Columns from which tables stand beside the figures, not below."""
@@ -34,7 +34,7 @@ class Section:
 class RunPanel:
     """A run as it stands, in at most `height` lines, or in as many as it takes."""
 
-    def __init__(self, standing: Standing, *, height: int | None = None, hint: str = "") -> None:
+    def __init__(self, standing: RunStatus, *, height: int | None = None, hint: str = "") -> None:
         self._standing, self._height, self._hint = standing, height, hint
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -6,10 +6,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from rookery.interface.formatting import count, duration
 from rookery.interface.progress import mean_share
-from rookery.interface.watch.follower import Line
-from rookery.interface.watch.story import Note, Story
-from rookery.interface.wording import count, duration
+from rookery.interface.watch.run_history import Note, RunHistory
+from rookery.interface.watch.stats_tail import Line
 
 HEADINGS = 1
 SUM = 1
@@ -27,7 +27,7 @@ def all_lines(workers: Sequence[Line]) -> int:
     return HEADINGS + len(workers) + (SUM if len(workers) > 1 else 0)
 
 
-def trainer_table(story: Story, lines: int) -> Table:
+def trainer_table(story: RunHistory, lines: int) -> Table:
     """The ranks that learn; the slowest where `lines` have no room for all, and the sum."""
     ranks = story.learning["ranks"]
     table = _table("trainer", "device")

@@ -1,0 +1,112 @@
+"""A game between a person and a player, by lines of text."""
+
+from rich.console import Console
+from rich.text import Text
+
+from rookery.arena import FORFEIT, Past, Player, ask, faults_of
+from rookery.base import IllegalPosition
+from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game, State
+from rookery.interface.formatting import written
+
+HELP = "Type a move, or undo, hint, quit."
+
+
+class ConsoleGame:
+    """One game; the person types, the player answers."""
+
+    def __init__(self, game: Game, player: Player, *, console: Console, person_first: bool) -> None:
+        self._game, self._player, self._console = game, player, console
+        self._person_first = person_first
+        self._board = Board(game)
+
+    def play(self) -> None:
+        """Play until the game is over or the person leaves."""
+        order = "You move first." if self._person_first else f"{self._player.name} moves first."
+        self._say(f"{self._game.name} against {self._player.name}. {order} {HELP}")
+        self._show()
+        while self._game.rules.outcome(self._state()) == ONGOING:
+            goes_on = self._ask() if self._is_persons_turn() else self._answer()
+            if not goes_on:
+                return
+        self._say(self._result())
+
+    def _state(self) -> State:
+        return self._board.state
+
+    def _is_persons_turn(self) -> bool:
+        return (len(self._board.actions) % 2 == 0) == self._person_first
+
+    def _ask(self) -> bool:
+        """Take one line from the person; False if there will be no more."""
+        try:
+            text = input("your move: ").strip()
+        except EOFError:
+            self._say("")
+            return False
+        if text in ("quit", "exit", "q"):
+            return False
+        if text == "undo":
+            self._undo()
+        elif text == "hint":
+            self._hint()
+        elif text:
+            self._move(text)
+        return True
+
+    def _move(self, text: str) -> None:
+        try:
+            action = self._game.module.read_move(self._state(), text)
+        except IllegalPosition as error:
+            self._say(f"{error}. {HELP}")
+            return
+        self._board.play(action)
+        self._show()
+
+    def _undo(self) -> None:
+        """Back to before the person's last move."""
+        if len(self._board.actions) < 2:
+            self._say("There is nothing to take back.")
+            return
+        self._board.take_back(2)
+        self._show()
+
+    def _hint(self) -> None:
+        action = self._choice()
+        if action == FORFEIT:
+            self._say(f"There is no hint: {faults_of(self._player)[0]}")
+        else:
+            self._say(f"{self._player.name} would play {self._written(action)}")
+
+    def _answer(self) -> bool:
+        """Let the player move; False if it forfeits the game."""
+        action = self._choice()
+        if action == FORFEIT:
+            self._say(f"{faults_of(self._player)[0]}. You won.")
+            return False
+        self._say(f"{self._player.name} plays {self._written(action)}")
+        self._board.play(action)
+        self._show()
+        return True
+
+    def _choice(self) -> Action:
+        board = self._board
+        past = Past(board.repetitions, [list(board.actions)])
+        return int(ask(self._player, board.states, past, game=self._game)[0])
+
+    def _written(self, action: Action) -> str:
+        return written(self._game, self._state(), action)
+
+    def _result(self) -> str:
+        outcome = int(self._game.rules.outcome(self._state()))
+        if outcome == DRAW:
+            return "A draw."
+        return "You won." if (outcome == WIN) == self._is_persons_turn() else "You lost."
+
+    def _show(self) -> None:
+        board = Text("\n" + self._game.module.show(self._state()) + "\n")
+        board.highlight_words(["X"], "bold red")
+        board.highlight_words(["O"], "bold yellow")
+        self._console.print(board, soft_wrap=True)
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)

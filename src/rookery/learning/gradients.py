@@ -1,0 +1,93 @@
+"""Gradients computed by this process alone, on the net's device."""
+
+import shutil
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rookery.base import ConfigError
+from rookery.learning.loss import Losses, Targets, mean_losses, measure_losses
+from rookery.learning.precision import autocast
+from rookery.replay import Batch, Column
+
+COMPILERS = ("g++", "c++", "clang++", "clang")
+
+
+class GradientComputer:
+    """Computes gradients of `net` in `accumulate` parts of a batch."""
+
+    steps = True
+    """Whether it is for this process to step along the gradients."""
+    share = 1.0
+    """How much of every batch is for this process."""
+
+    def __init__(
+        self,
+        net: nn.Module,
+        *,
+        accumulate: int,
+        value_weight: float,
+        precision: str,
+        compiled: bool = False,
+    ) -> None:
+        self.net = net
+        if compiled and not any(map(shutil.which, COMPILERS)):
+            raise ConfigError(
+                f"learning.compiled needs a C++ compiler ({COMPILERS[0]}); install it"
+            )
+        self._forward: Any = torch.compile(net, dynamic=False) if compiled else net
+        self.accumulate = accumulate
+        self.value_weight = value_weight
+        self.precision = precision
+        self.device = next(net.parameters()).device
+
+    def gradients(self, batch: Batch) -> Losses:
+        """Set the parameters' gradients to those of the batch's mean loss; returns its means."""
+        return self._weighted(batch, 1.0)
+
+    def settle(self, update: int, *, is_last: bool) -> None:
+        """What is left to do after the step of `update`; nobody else is waiting."""
+        return
+
+    def _weighted(self, batch: Batch, weight: float) -> Losses:
+        """Set the gradients to `weight` times those of the batch's mean loss."""
+        self.net.zero_grad(set_to_none=True)
+        parts = []
+        for number, rows in enumerate(self._split(len(batch)), start=1):
+            with self._part_context(number == self.accumulate):
+                parts.append(self._part(batch, rows, weight / self.accumulate))
+        return mean_losses(parts)
+
+    def _split(self, rows: int) -> list[slice]:
+        size = rows // self.accumulate
+        return [slice(size * part, size * (part + 1)) for part in range(self.accumulate)]
+
+    def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
+        """What surrounds the computation of a part."""
+        return nullcontext()
+
+    def _part(self, batch: Batch, rows: slice, weight: float) -> Losses:
+        """Add one part's share to the gradients."""
+        planes = self._tensor(batch.planes[rows]).contiguous(memory_format=torch.channels_last)
+        with autocast(self.device, self.precision):
+            policy_logits, wdl_logits = self._forward(planes)
+        losses = measure_losses(
+            policy_logits,
+            wdl_logits,
+            targets=self._targets(batch, rows),
+            value_weight=self.value_weight,
+        )
+        torch.autograd.backward(losses.total * weight)
+        return losses.detached()
+
+    def _targets(self, batch: Batch, rows: slice) -> Targets:
+        return Targets(
+            policy=self._tensor(batch.policy[rows]),
+            legal=self._tensor(batch.legal[rows]),
+            wdl=self._tensor(batch.wdl[rows]),
+        )
+
+    def _tensor(self, column: Column) -> Tensor:
+        return torch.as_tensor(column).to(self.device, non_blocking=True)

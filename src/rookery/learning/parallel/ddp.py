@@ -1,0 +1,182 @@
+"""Gradients of the whole batch, each rank computing those of its own rows.
+
+With all_reduce this is torch's DDP: gradients travel in buckets while the backward pass goes on.
+The other ways exchange one vector once the pass is over. Either way every rank's rows count by
+their number and batch norm sees the batch as a whole, so that what comes out is what one device
+would have computed.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from inspect import signature
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.distributed import GradBucket  # type: ignore[attr-defined]
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.futures import Future
+from torch.nn.parallel import DistributedDataParallel
+
+from rookery.learning.config import LearningConfig
+from rookery.learning.loss import Losses
+from rookery.learning.member import Member
+from rookery.learning.parallel.compress import HALVES, Codec, Plain, TopK, decoded_sum, new_codec
+from rookery.learning.parallel.exchange import Exchange
+from rookery.learning.parallel.group import FlatTensors, GroupFailed, ProcessGroup
+from rookery.learning.parallel.norm import join_norms
+from rookery.replay import Batch
+
+Hook = Callable[[Any, GradBucket], Future[Tensor]]
+WHOLE_UPDATES = 2
+"""Torch sorts parameters into buckets anew after the first: until then all is sent."""
+_names = signature(DistributedDataParallel).parameters
+NO_BUFFERS: dict[str, Any] = {
+    "forward_sync_buffers" if "forward_sync_buffers" in _names else "broadcast_buffers": False
+}
+"""Joint norms keep them equal; newer torch calls the same setting by another name."""
+ONE_BUCKET_MB = 1_000_000
+
+
+class DdpGradients(Member):
+    """Gradients summed by DDP, in buckets, while they are still being computed."""
+
+    def __init__(
+        self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
+    ) -> None:
+        join_norms(net, group, compiled=config.compiled)
+        super().__init__(net, group=group, config=config, precision=precision)
+        self._last_bucket, self._sent_share = 0.0, _sent_share(config)
+        with group.speaking():
+            self._forward = self._ddp(self._forward, config)
+
+    def gradients(self, batch: Batch) -> Losses:
+        """Set the gradients to those of the whole batch's mean loss; returns means of our rows."""
+        self._last_bucket = time.perf_counter()
+        try:
+            return self._weighted(batch, self.share * self._group.size)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            raise GroupFailed(str(error).splitlines()[0]) from error
+        finally:
+            self._group.traffic.blocked += time.perf_counter() - self._last_bucket
+
+    def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
+        return nullcontext() if is_last else self._forward.no_sync()
+
+    def _ddp(self, net: nn.Module, config: LearningConfig) -> DistributedDataParallel:
+        by_matrices = config.compress == "powersgd"
+        ddp = DistributedDataParallel(
+            net, bucket_cap_mb=ONE_BUCKET_MB if by_matrices else None, **NO_BUFFERS
+        )
+        state = _matrices(net, config.compression_ratio) if by_matrices else None
+        hook = powerSGD_hook.powerSGD_hook if by_matrices else _hook(config)
+        ddp.register_comm_hook(state, self._counted(hook))
+        return ddp
+
+    def _counted(self, hook: Hook) -> Hook:
+        def counted(state: Any, bucket: GradBucket) -> Future[Tensor]:
+            self._last_bucket = time.perf_counter()
+            self._group.traffic.sent += int(bucket.buffer().nbytes * self._sent_share)
+            return hook(state, bucket)
+
+        return counted
+
+
+class ExchangedGradients(Member):
+    """Gradients exchanged as one vector after the backward pass."""
+
+    def __init__(
+        self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
+    ) -> None:
+        join_norms(net, group, compiled=config.compiled)
+        super().__init__(net, group=group, config=config, precision=precision)
+        codec = new_codec(config.compress, config.compression_ratio)
+        self._exchange = Exchange(group, codec, way=config.synchronise)
+        self.steps = not self._exchange.is_served
+
+    def gradients(self, batch: Batch) -> Losses:
+        """Set the gradients to those of the whole batch's mean loss; returns means of our rows."""
+        losses = self._weighted(batch, self.share)
+        vector = FlatTensors([_gradient(weight) for weight in self.net.parameters()])
+        vector.write(self._exchange.sum(vector.read()))
+        return losses
+
+    def settle(self, update: int, *, is_last: bool) -> None:
+        """Fetch the weights from the server that has stepped, where there is one."""
+        if self._exchange.is_serving:
+            weights = FlatTensors(list(self.net.parameters()))
+            weights.write(self._exchange.group.spread(weights.read()))
+
+
+def _sent_share(config: LearningConfig) -> float:
+    """Bytes that are sent, as a share of those of the gradients."""
+    ratio = config.compression_ratio
+    shares = {"none": 1.0, "fp16": 0.5, "bf16": 0.5, "powersgd": ratio, "topk": 2 * ratio}
+    return shares[config.compress]
+
+
+def _gradient(weight: Tensor) -> Tensor:
+    assert weight.grad is not None
+    return weight.grad
+
+
+def _matrices(net: nn.Module, ratio: float) -> powerSGD_hook.PowerSGDState:
+    """PowerSGD with the rank at which the largest kernel takes `ratio` of its bytes."""
+    largest = max((weight for weight in net.parameters()), key=Tensor.numel)
+    rows, columns = len(largest), largest.numel() // len(largest)
+    rank = max(1, int(ratio * rows * columns / (rows + columns)))
+    return powerSGD_hook.PowerSGDState(
+        process_group=None,
+        matrix_approximation_rank=rank,
+        start_powerSGD_iter=WHOLE_UPDATES,
+        min_compression_rate=1.0,
+    )
+
+
+def _hook(config: LearningConfig) -> Hook:
+    if config.compress == "fp16":
+        return default_hooks.fp16_compress_hook
+    if config.compress == "none":
+        return default_hooks.allreduce_hook
+    if config.compress == "topk":
+        return _Sparse(config.compression_ratio)
+    return _rounded(Plain(HALVES[config.compress]))
+
+
+def _rounded(codec: Codec) -> Hook:
+    """Torch's own hook for bfloat16 asks for NCCL, though gloo adds bfloat16 as well."""
+
+    def hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
+        vector = bucket.buffer()
+        sent = codec.encode(vector / distributed.get_world_size())
+        work = distributed.all_reduce(sent, async_op=True)
+        rounded: Future[Tensor] = work.get_future().then(lambda done: vector.copy_(sent))
+        return rounded
+
+    return hook
+
+
+class _Sparse:
+    """The largest numbers of every bucket, and what is left of it the next time."""
+
+    def __init__(self, ratio: float) -> None:
+        self._ratio = ratio
+        self._codecs: dict[int, Codec] = {}
+        self._calls = 0
+
+    def __call__(self, state: Any, bucket: GradBucket) -> Future[Tensor]:
+        vector, size = bucket.buffer(), distributed.get_world_size()
+        self._calls += bucket.is_last()
+        if self._calls <= WHOLE_UPDATES:
+            return default_hooks.allreduce_hook(state, bucket)
+        codec = self._codecs.setdefault(bucket.index(), TopK(self._ratio))
+        sent = codec.encode(vector / size)
+        found = [torch.empty_like(sent) for _ in range(size)]
+        work = distributed.all_gather(found, sent, async_op=True)
+        total: Future[Tensor] = work.get_future().then(
+            lambda done: vector.copy_(decoded_sum(codec, found, len(vector)))
+        )
+        return total

@@ -1,0 +1,121 @@
+"""A learner as one of several: it joins a group, learns its share, and may join another one.
+
+All ranks hold the same window and know the same seed, so that the batch of an update is known to
+everybody; a rank only makes and learns its own rows of it. Whoever is lost, the batches stay the
+same: the others have more rows each.
+"""
+
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from rookery.base import pack_arrays, unpack_arrays
+from rookery.games import Game
+from rookery.learning import state as states
+from rookery.learning.config import LearningConfig
+from rookery.learning.learner import Learner
+from rookery.learning.parallel.balance import even_shares, fair_shares, rows_of
+from rookery.learning.parallel.ddp import DdpGradients, ExchangedGradients
+from rookery.learning.parallel.group import ROOT, ProcessGroup, RankSpec, TrafficStats
+from rookery.learning.parallel.local_sgd import LocalSgd
+from rookery.learning.report import LearnReport, merge_reports
+from rookery.replay import Window
+
+
+@dataclass(frozen=True)
+class RankResult:
+    """What a rank did for one request."""
+
+    report: LearnReport | None
+    """Of its own rows; None where nothing was left to do."""
+    seconds: float
+    traffic: TrafficStats
+
+
+class RankLearner(Learner):
+    """Learns its share of every batch together with the others of its group."""
+
+    def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
+        super().__init__(game, net, config=config, seed=seed)
+        self._group: ProcessGroup | None = None
+
+    def join(self, place: RankSpec, source: int) -> None:
+        """Form a group with the others; everybody goes on from the state of rank `source`."""
+        self.leave()
+        self._group = group = ProcessGroup(place)
+        if group.size > 1:
+            state = pack_arrays(self.state(), {}) if group.rank == source else b""
+            state = group.spread_bytes(state, source)
+            if group.rank != source:
+                self.restore(unpack_arrays(state)[0])
+        kind = self._kind(group)
+        self._method = kind(self.net, group=group, config=self.config, precision=self.precision)
+        self._share_out(even_shares(self._part_rows, group.size))
+
+    def leave(self) -> None:
+        """Be done with the group, so that nobody waits for this rank any more."""
+        if self._group is not None:
+            self._group.close()
+            self._group = None
+
+    def learn_until(self, window: Window, goal: int, *, progress: float) -> RankResult:
+        """Make all updates below number `goal`, looking at the shares on the way."""
+        assert self._group is not None
+        self._group.traffic = TrafficStats()
+        begin, reports = time.perf_counter(), []
+        while self.updates < goal:
+            reports.append(self._learn_and_balance(window, goal, progress))
+        report = merge_reports(reports) if reports else None
+        return RankResult(report, time.perf_counter() - begin, self._group.traffic)
+
+    def whole_state(self) -> states.Arrays:
+        """Everything a new learner needs to go on, at the root; elsewhere nothing."""
+        return self.state() if self._is_root else {}
+
+    def whole_play(self) -> states.Arrays:
+        """The averaged net's part of the state, at the root; elsewhere nothing."""
+        return self.play_arrays() if self._is_root else {}
+
+    @property
+    def _is_root(self) -> bool:
+        return self._group is not None and self._group.rank == ROOT
+
+    @property
+    def _part_rows(self) -> int:
+        return self.config.batch_size // self.config.accumulate
+
+    def _kind(self, group: ProcessGroup) -> type[LocalSgd | ExchangedGradients | DdpGradients]:
+        if self.config.method == "data_parallel":
+            return LocalSgd
+        by_ddp = group.size > 1 and self.config.synchronise == "all_reduce"
+        return DdpGradients if by_ddp else ExchangedGradients
+
+    def _learn_and_balance(self, window: Window, goal: int, progress: float) -> LearnReport:
+        assert self._group is not None
+        every = self.config.balance_every or goal
+        until = min(goal, (self.updates // every + 1) * every)
+        begin, blocked = time.perf_counter(), self._group.traffic.blocked
+        report = self.learn(window, until - self.updates, progress=progress)
+        own = time.perf_counter() - begin - (self._group.traffic.blocked - blocked)
+        if self.config.balance_every and until % every == 0:
+            self._balance(report.rows / max(own, 1e-9))
+        return report
+
+    def _balance(self, rate: float) -> None:
+        """Share the next batches out by everybody's rate."""
+        assert self._group is not None
+        rates = self._group.collect(torch.tensor([rate], dtype=torch.float64))
+        shares = fair_shares(
+            self._part_rows,
+            [float(other) for other in rates],
+            largest_ratio=self.config.max_batch_ratio,
+        )
+        self._share_out(shares)
+
+    def _share_out(self, shares: list[int]) -> None:
+        assert self._group is not None
+        rank = self._group.rank
+        self._mine = rows_of(rank, shares, parts=self.config.accumulate)
+        self._method.share = shares[rank] / sum(shares)

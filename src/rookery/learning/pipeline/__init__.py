@@ -1,0 +1,1 @@
+"""Learning by several ranks that hold one part of the network each."""

@@ -1,0 +1,158 @@
+"""A learner of a part of the net, and the rank that holds it for as long as its group lasts.
+
+Every rank calls the same methods in the same order with the same arguments; what concerns the net
+as a whole comes together at the root, name by name what an unsplit learner would have.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rookery.games import Game
+from rookery.learning import state as states
+from rookery.learning.config import LearningConfig
+from rookery.learning.learner import Learner
+from rookery.learning.parallel.group import ProcessGroup, RankSpec, TrafficStats
+from rookery.learning.parallel.rank import RankResult
+from rookery.learning.pipeline.gradients import Pipeline, clip_gradients
+from rookery.learning.pipeline.transfer import deal_arrays, gather_arrays
+from rookery.nets import split_net
+from rookery.replay import Window
+
+
+class PipelineLearner(Learner):
+    """A learner that holds its rank's part of `net`: its weights, average and moments.
+
+    `net` is whole, the same on every rank and in the host's memory; the caller lets go of it.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        net: nn.Module,
+        *,
+        config: LearningConfig,
+        seed: int,
+        group: ProcessGroup,
+        device: torch.device,
+    ) -> None:
+        assert config.precision != "auto", "ranks have to agree"
+        part = split_net(net, group.rank, num_parts=group.size).to(device)
+        super().__init__(game, part, config=config, seed=seed)
+        self._group = group
+        self._method = Pipeline(
+            part,
+            planes_shape=game.planes_shape,
+            group=group,
+            config=config,
+            precision=config.precision,
+        )
+
+    def state(self) -> states.Arrays:
+        """What an unsplit learner's state would be, at the root; elsewhere nothing."""
+        whole: states.Arrays = {}
+        for arrays in (
+            states.net_arrays("net", self.net),
+            states.net_arrays("play", self.play_net),
+            states.optimizer_arrays(self._optimizer, self.net),
+        ):
+            whole |= gather_arrays(arrays, group=self._group)
+        if not whole:
+            return {}
+        whole["updates"] = np.array([self.updates], np.int64)
+        whole["rows_owed"] = np.array([self.rows_owed], np.float64)
+        return whole
+
+    def play_arrays(self) -> states.Arrays:
+        """The whole averaged net's part of the state, at the root; elsewhere nothing."""
+        return gather_arrays(super().play_arrays(), group=self._group)
+
+    def _clip(self) -> Tensor:
+        return clip_gradients(self.net, self.config.clip_norm, group=self._group)
+
+
+class PipelineRank:
+    """One of a group that cuts the net; with every group the cuts, and so its part, may change.
+
+    `new_net` builds the whole net in the host's memory. What was learned is nobody's alone: each
+    group goes on from the whole state that its root was given.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        new_net: Callable[[], nn.Module],
+        *,
+        config: LearningConfig,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        import rookery.learning.pipeline.stage  # noqa: F401  takes a while, while nobody waits
+
+        self._game, self._new_net, self._config = game, new_net, config
+        self._seed, self._device = seed, device
+        self._given: Mapping[str, NDArray[Any]] = {}
+        self._group: ProcessGroup | None = None
+        self._learner: Learner | None = None
+
+    @property
+    def updates(self) -> int:
+        """Made so far by the net that this rank has a part of."""
+        return self._learner.updates if self._learner else 0
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Be the root of the next group with this state."""
+        self._given = arrays
+
+    def join(self, place: RankSpec, source: int) -> None:
+        """Form a group with the others, and go on with a part of what rank `source`, 0, has."""
+        self.leave()
+        self._learner = None  # there may be room for one only
+        self._group = group = ProcessGroup(place)
+        net, size = self._new_net(), group.size
+        parts = [split_net(net, rank, num_parts=size) for rank in range(size)]
+        own = deal_arrays(self._given, parts, group=group)
+        self._given, self._learner = {}, self._new_learner(net, group)
+        self._learner.restore(own)
+
+    def leave(self) -> None:
+        """Be done with the group, so that nobody waits for this rank any more."""
+        if self._group is not None:
+            self._group.close()
+            self._group = None
+
+    def learn_until(self, window: Window, goal: int, *, progress: float) -> RankResult:
+        """Make all updates below number `goal`; all rows are everybody's, a part of each."""
+        learner, group = self._held()
+        group.traffic, begin, report = TrafficStats(), time.perf_counter(), None
+        if learner.updates < goal:
+            report = learner.learn(window, goal - learner.updates, progress=progress)
+            report = replace(report, rows=report.rows // group.size)
+        return RankResult(report, time.perf_counter() - begin, group.traffic)
+
+    def whole_state(self) -> states.Arrays:
+        """Everything a new learner needs to go on, at the root; elsewhere nothing."""
+        return self._held()[0].state()
+
+    def whole_play(self) -> states.Arrays:
+        """The averaged net's part of the state, at the root; elsewhere nothing."""
+        return self._held()[0].play_arrays()
+
+    def _held(self) -> tuple[Learner, ProcessGroup]:
+        assert self._learner is not None and self._group is not None
+        return self._learner, self._group
+
+    def _new_learner(self, net: nn.Module, group: ProcessGroup) -> Learner:
+        """Alone, a plain one."""
+        config, seed = self._config, self._seed
+        if group.size == 1:
+            return Learner(self._game, net.to(self._device), config=config, seed=seed)
+        return PipelineLearner(
+            self._game, net, config=config, seed=seed, group=group, device=self._device
+        )

@@ -1,0 +1,50 @@
+"""A run: its config, its folder, and the loop that turns the ring."""
+
+from rookery.training.config import Config, RunConfig, apply, from_json, setting_names, to_json
+from rookery.training.evaluation.player_spec import PlayerSpec
+from rookery.training.evaluation.pool import measure_over, play_match_over
+from rookery.training.loop import check_hardware, train
+from rookery.training.progress import Progress, ProgressCallback, Stopped
+from rookery.training.recipes import RECIPES, recipe_for
+from rookery.training.shipped import load_shipped, shipped_names, shipped_search
+from rookery.training.store.folder import RunFolder
+from rookery.training.store.identity import Identity, read_config, read_identity
+from rookery.training.store.origin import InitialWeights, Origin, game_spec
+from rookery.training.store.stats import Stats
+from rookery.training.tuning.space import Space, default_space, read_space
+from rookery.training.tuning.study import Outcome, Study
+
+__all__ = [
+    "RECIPES",
+    "Config",
+    "Identity",
+    "InitialWeights",
+    "Origin",
+    "Outcome",
+    "PlayerSpec",
+    "Progress",
+    "ProgressCallback",
+    "RunConfig",
+    "RunFolder",
+    "Space",
+    "Stats",
+    "Stopped",
+    "Study",
+    "apply",
+    "check_hardware",
+    "default_space",
+    "from_json",
+    "game_spec",
+    "load_shipped",
+    "measure_over",
+    "play_match_over",
+    "read_config",
+    "read_identity",
+    "read_space",
+    "recipe_for",
+    "setting_names",
+    "shipped_names",
+    "shipped_search",
+    "to_json",
+    "train",
+]

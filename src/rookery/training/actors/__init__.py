@@ -1,0 +1,1 @@
+"""Actors: processes that play games for the learner."""

@@ -1,0 +1,1 @@
+"""Matches and strength tests, in this process or over evaluation workers."""

@@ -1,0 +1,1 @@
+"""The run folder: settings, statistics, weights, checkpoint."""

@@ -1,0 +1,179 @@
+"""The run folder, the truth about a run. Every file in it appears whole or not at all.
+
+run.json              format of the folder, the game, the version of its rules, and the SHA-256
+                      of the rules file where the game is the user's own
+config.json           the resolved settings, written before the first game
+stats.jsonl           one line an event or iteration, append-only
+checkpoint            all that is needed to go on
+weights/000120.safetensors   the net that plays, by iteration; 000000 if it began with one
+replay/000012.shard   compact positions, while the window needs them
+.lock                 held by the process that trains
+"""
+
+import fcntl
+import json
+from dataclasses import asdict
+from pathlib import Path
+from shlex import quote
+from typing import IO, Any
+
+from rookery.base import RunFolderError, write_atomic
+from rookery.games import Game, load_game
+from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
+from rookery.training.config import Config, to_json
+from rookery.training.store.identity import FORMAT, read_config, read_identity
+from rookery.training.store.origin import InitialWeights, Origin, game_spec
+from rookery.training.store.trust import remember, rules_of_run
+
+
+class RunFolder:
+    """An existing run folder."""
+
+    origin: Origin | None
+    """Where its first weights come from; None if it began from nothing."""
+
+    def __init__(self, path: Path, *, trust_rules: bool = False) -> None:
+        """Open the run at `path`, or RunFolderError.
+
+        A rules file that it names is executed only if this user trusts it and the run was trained
+        with it; with `trust_rules` it is executed, and trusted from then on.
+        """
+        self.path = path
+        identity = read_identity(path)
+        self.origin, self.config = identity.origin, read_config(path)
+        self._trained_with = identity.rules
+        self.game: Game = rules_of_run(
+            path, self.config.game, trained_with=identity.rules, trust_rules=trust_rules
+        )
+        if identity.version != self.game.version or identity.game != self.game.name:
+            raise RunFolderError(
+                f"{path} is a run of {identity.game} version {identity.version}, "
+                f"but the rules here are {self.game.name} version {self.game.version}; "
+                "start a new run"
+            )
+
+    @classmethod
+    def create(cls, path: Path, config: Config, first: InitialWeights | None = None) -> "RunFolder":
+        """A new run folder, begun with `first`; what is there already is never touched."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            is_run = (path / "run.json").exists()
+            remedy = f"go on with `rookery resume {quote(str(path))}` or " if is_run else ""
+            raise RunFolderError(f"{path} exists already; {remedy}choose another folder")
+        rules = load_game(config.game)
+        if first is not None:
+            first.check(rules, config.net)
+        _make_folders(path)
+        write_atomic(path / "config.json", to_json(config).encode())
+        if first is not None:
+            save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
+        _write_identity(path, rules, first.origin if first is not None else None)
+        remember(rules)
+        return cls(path)
+
+    def change(self, config: Config) -> None:
+        """Go on with other settings; the net and the games in progress stay what they were."""
+        if config.net != self.config.net:
+            raise RunFolderError("net settings cannot change in a run; start a new one")
+        if config.selfplay.games != self.config.selfplay.games:
+            raise RunFolderError(
+                f"selfplay.games cannot change in a run, {self.config.selfplay.games} games "
+                "are under way; start a new one"
+            )
+        longest = [each.selfplay.longest_game(self.game) for each in (self.config, config)]
+        if longest[0] != longest[1]:
+            raise RunFolderError(
+                f"selfplay.max_plies cannot change in a run, games of up to {longest[0]} plies "
+                "are under way; start a new one"
+            )
+        self.adapt(config)
+
+    def keep_rules(self) -> None:
+        """Write down the rules file as the one that the run is trained with from now on."""
+        if self._trained_with != self.game.digest:
+            _write_identity(self.path, self.game, self.origin)
+            self._trained_with = self.game.digest
+
+    def adapt(self, config: Config) -> None:
+        """Replace the settings by those the run really goes on with."""
+        write_atomic(self.path / "config.json", to_json(config).encode())
+        self.config = config
+
+    def lock(self) -> IO[bytes]:
+        """Hold the folder until the returned file is closed; RunFolderError if another does."""
+        file = hold(self.path)
+        for draft in self.path.rglob(".*.draft"):  # left by a process that was killed
+            draft.unlink()
+        return file
+
+    def game_spec(self) -> GameSpec:
+        """What a net of this run must fit."""
+        return game_spec(self.game)
+
+    def make_folders(self) -> None:
+        """Make the folders inside again, which a copy without empty folders lacks."""
+        _make_folders(self.path)
+
+    def count_weights(self) -> int:
+        """How many nets are kept, but for the one it began with."""
+        kept = (self.path / "weights").glob("*.safetensors")
+        return sum(path != _weights_path(self.path, 0) for path in kept)
+
+    def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
+        """Write the playing net of `iteration`."""
+        payload = self.pack_weights(net, step=step)
+        write_atomic(_weights_path(self.path, iteration), payload)
+
+    def pack_weights(self, net: Any, *, step: int) -> bytes:
+        """A net of this run after `step` updates, as its file's content."""
+        header = WeightsHeader(game=self.game_spec(), config=self.config.net, step=step)
+        return pack(net.state_dict(), header)
+
+    def load_weights(self, iteration: int | None = None) -> Weights:
+        """The newest playing net, or that of `iteration`."""
+        paths = sorted((self.path / "weights").glob("*.safetensors"))
+        if not paths:
+            raise RunFolderError(f"{self.path} has no weights yet; let it train a little longer")
+        if iteration is None:
+            return load(paths[-1], self.game_spec())
+        path = _weights_path(self.path, iteration)
+        if path not in paths:
+            known = ", ".join(str(int(path.stem)) for path in paths[-5:])
+            raise RunFolderError(
+                f"{self.path} has no weights of iteration {iteration}; it has {known}"
+            )
+        return load(path, self.game_spec())
+
+    def first_weights(self) -> Weights | None:
+        """What the run is to begin with; None if that is nothing, or once it has begun."""
+        if self.origin is None or (self.path / "checkpoint").exists():
+            return None
+        return self.load_weights(0)
+
+
+def hold(folder: Path) -> IO[bytes]:
+    """Lock any folder that is trained in until the returned file is closed."""
+    file = open(folder / ".lock", "wb")  # noqa: SIM115
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise RunFolderError(f"{folder} is being trained by another process") from error
+    return file
+
+
+def _make_folders(run: Path) -> None:
+    for folder in (run, run / "weights", run / "replay"):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _write_identity(run: Path, rules: Game, origin: Origin | None) -> None:
+    identity: dict[str, Any] = {"format": FORMAT, "game": rules.name, "version": rules.version}
+    if rules.digest:
+        identity["rules"] = rules.digest
+    if origin is not None:
+        identity["origin"] = asdict(origin)
+    write_atomic(run / "run.json", json.dumps(identity).encode())
+
+
+def _weights_path(run: Path, iteration: int) -> Path:
+    return run / "weights" / f"{iteration:06}.safetensors"

@@ -1,0 +1,1 @@
+"""Trainers: processes that learn together."""

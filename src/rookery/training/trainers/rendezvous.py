@@ -1,0 +1,53 @@
+"""Where trainers learn each other's addresses: a store that strangers cannot reach.
+
+Torch's own server, TCPStore, listens on all interfaces and lets anybody read and write. On one
+machine the store is a file that only this user may open; on a cluster it is a Ray actor, which is
+reached like the trainers themselves.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
+
+from rookery.learning import LOOPBACK
+from rookery.workers import Cluster, ClusterStore, cluster_address
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where a trainer finds the others; it travels in a message."""
+
+    name: str
+    """Of a folder, or of a store of the cluster."""
+    on_cluster: bool
+
+    def store(self, generation: int) -> Store:
+        """The store of a group; a file is never used twice, as a lost member may have cut it."""
+        if self.on_cluster:
+            return ClusterStore(self.name)
+        return FileStore(str(Path(self.name) / str(generation)))
+
+    def address(self) -> str:
+        """The address of this machine at which the other trainers reach it."""
+        return cluster_address() if self.on_cluster else LOOPBACK
+
+
+class Rendezvous:
+    """The meeting of a team, as its coordinator keeps it."""
+
+    def __init__(self, cluster: Cluster | None) -> None:
+        self._cluster, self._folder = cluster, None
+        if cluster is None:
+            self._folder = TemporaryDirectory(prefix="rookery-")
+            self.meeting = Meeting(self._folder.name, on_cluster=False)
+        else:
+            self.meeting = Meeting(cluster.start_store(), on_cluster=True)
+
+    def close(self) -> None:
+        """Remove the store, once nobody meets there any more."""
+        if self._folder is not None:
+            self._folder.cleanup()
+        elif self._cluster is not None:
+            self._cluster.end_store(self.meeting.name)

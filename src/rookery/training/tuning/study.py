@@ -1,0 +1,300 @@
+"""A study: short runs under different settings, each chosen in the light of those before.
+
+study.json       the settings that all runs share, and the space that is searched
+trials.sqlite    what was tried and what came of it, kept by Optuna
+trial-0003       the run of a trial, a run folder like any other
+.lock            held by the process that tunes
+
+A trial whose run was stopped or killed is marked as failed, and another one goes on with the run.
+"""
+
+import gc
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from rookery.arena import Strength
+from rookery.base import ConfigError, FileDamaged, RunFolderError, write_atomic
+from rookery.learning import LearningDiverged
+from rookery.training.config import Config, apply, from_json, setting_names, to_json
+from rookery.training.loop import train
+from rookery.training.progress import Progress, ProgressCallback, Stopped
+from rookery.training.store.folder import RunFolder, hold
+from rookery.training.store.identity import read_config
+from rookery.training.store.stats import Stats
+from rookery.training.tuning.space import Between, Space, value_of
+
+REPORTS = 10
+"""Times at which trials are compared, evenly over a run."""
+GRACE = 3
+"""Of these, how many pass before a trial may be given up."""
+UNQUESTIONED = 4
+"""Trials that are finished before another one may be given up."""
+HOPELESS = (LearningDiverged, torch.cuda.OutOfMemoryError)
+"""What a trial's settings may bring about; any other error ends the study."""
+
+Show = Callable[[RunFolder, tuple[str, ...]], AbstractContextManager[ProgressCallback]]
+"""Told of a run and what is special about its settings; gives who watches it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial."""
+
+    run: Path
+    settings: tuple[str, ...]
+    """What it did not share with the other trials, as `--set` takes it."""
+    errors: float | None
+    """Its last measurement of strength, in percent; None if it got to none."""
+    ended: str
+    is_finished: bool
+    """Whether its run came to its end."""
+
+    def rank(self) -> tuple[bool, float]:
+        """Smaller for the better; only what is finished can be compared with anything."""
+        return not self.is_finished, inf if self.errors is None else self.errors
+
+
+class Referee:
+    """Watches a trial's run, and ends it once it is worse than the median of those before."""
+
+    def __init__(self, trial: Any, watch: ProgressCallback) -> None:
+        self._trial, self._watch = trial, watch
+        self._reports = 0
+        self._strength: Strength | None = None
+        self.verdict = ""
+        """Why it was ended, or an empty text."""
+
+    def __call__(self, moment: Progress) -> None:
+        """Let others see the moment; compare, where it is time to."""
+        self._watch(moment)
+        is_measuring = moment.phase == "strength" and moment.strength is self._strength
+        reports = int(moment.progress * REPORTS)
+        if moment.strength is None or is_measuring or reports <= self._reports:
+            return
+        self._reports, self._strength = reports, moment.strength
+        self._trial.report(moment.strength.errors, reports)
+        if reports < REPORTS and self._trial.should_prune():
+            self.verdict = f"given up at {moment.progress:.0%}"
+            raise Stopped
+
+
+class Study:
+    """A study in its folder; to be entered, by one process at a time."""
+
+    def __init__(self, path: Path, config: Config, space: Space) -> None:
+        """Open the study at `path`, or make a new one; RunFolderError if it is another one."""
+        self.path, self.config, self.space = path, config, space
+        self._optuna = _import_optuna()
+        self._states = self._optuna.trial.TrialState
+        _check_config(config)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            _check_same(path, config, space)
+            return
+        path.mkdir(parents=True, exist_ok=True)
+        content = {"config": json.loads(to_json(config)), "space": [str(each) for each in space]}
+        write_atomic(path / "study.json", json.dumps(content, indent=2).encode())
+
+    def __enter__(self) -> "Study":
+        self._lock = hold(self.path)
+        try:
+            self._load()
+        except BaseException:
+            self._lock.close()
+            raise
+        for trial in self._study.get_trials(states=(self._states.RUNNING,)):
+            self._try_again(trial)
+        if not self._study.trials:
+            self._study.enqueue_trial(self._usual())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._storage.remove_session()
+        self._storage.engine.dispose()
+        self._lock.close()
+
+    def _load(self) -> None:
+        """Find out what was tried; a seed of its own for every stretch of a study."""
+        optuna, path = self._optuna, self.path / "trials.sqlite"
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=UNQUESTIONED, n_warmup_steps=GRACE)
+        try:
+            self._storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+            self._study = optuna.create_study(
+                storage=self._storage, study_name="study", load_if_exists=True, pruner=pruner
+            )
+            seed = (self.config.run.seed + len(self._study.trials)) % 2**32
+        except _database_errors() as error:
+            raise FileDamaged(f"{path} is damaged; restore it from a copy") from error
+        self._study.sampler = optuna.samplers.TPESampler(seed=seed)
+
+    def num_done(self) -> int:
+        """Trials that were finished or given up."""
+        return len(self._done())
+
+    def outcomes(self) -> list[Outcome]:
+        """What came of them, the finished ones first, the best of each kind first."""
+        found = [self._outcome(trial) for trial in self._done()]
+        return sorted(found, key=Outcome.rank)
+
+    def attempt(self, show: Show) -> Outcome:
+        """Make one more trial."""
+        trial = self._study.ask(self._distributions())
+        settings = self._settings(trial.params)
+        try:
+            config = apply(self.config, settings)
+        except ConfigError as error:  # values that are possible, but not together
+            return self._conclude(trial, f"failed: {error}")
+        folder = self._folder(trial, config)
+        try:
+            verdict = self._train(trial, folder, show=show)
+        except HOPELESS as error:
+            verdict = f"failed: {error}"
+        gc.collect()  # nets and windows, before the next trial needs their memory
+        torch.cuda.empty_cache()
+        return self._conclude(trial, verdict)
+
+    def _train(self, trial: Any, folder: RunFolder, *, show: Show) -> str:
+        """Train a trial's run; why it was given up, or an empty text."""
+        settings = self._settings(trial.params)
+        with show(folder, settings) as watch:
+            referee = Referee(trial, watch)
+            with suppress(Stopped):  # which reaches us only before the first iteration
+                train(folder, referee)
+        return referee.verdict
+
+    def _folder(self, trial: Any, config: Config) -> RunFolder:
+        """The trial's run: that of the trial that it takes up, or a new one."""
+        path = self.path / trial.user_attrs.get("run", "")
+        if (path / "run.json").exists() and read_config(path) == config:
+            return RunFolder(path)
+        name = f"trial-{trial.number:04}"
+        trial.set_user_attr("run", name)
+        return RunFolder.create(self.path / name, config)
+
+    def _conclude(self, trial: Any, verdict: str) -> Outcome:
+        """Write down how a trial has ended."""
+        run = self.path / trial.user_attrs.get("run", "")
+        errors = _errors(run)
+        if _is_finished(run) and errors is None:
+            verdict = "failed: nobody could measure its strength"
+        if verdict:
+            trial.set_user_attr("ended", verdict)
+            self._study.tell(trial, state=self._states.PRUNED)
+        elif _is_finished(run):
+            self._study.tell(trial, errors)
+        else:
+            self._try_again(trial)
+        return self._outcome(self._study.trials[trial.number])
+
+    def _try_again(self, trial: Any) -> None:
+        """Have another trial go on with the run of one that was cut off."""
+        kept = {name: run for name, run in trial.user_attrs.items() if name == "run"}
+        waiting = self._study.get_trials(states=(self._states.WAITING,))
+        if not any(other.user_attrs == kept and kept for other in waiting):
+            self._study.enqueue_trial(trial.params, user_attrs=kept)
+        self._study.tell(trial.number, state=self._states.FAIL)
+
+    def _done(self) -> list[Any]:
+        done = (self._states.COMPLETE, self._states.PRUNED)
+        return list(self._study.get_trials(deepcopy=False, states=done))
+
+    def _outcome(self, trial: Any) -> Outcome:
+        is_finished = trial.state == self._states.COMPLETE
+        return Outcome(
+            run=self.path / trial.user_attrs.get("run", ""),
+            settings=self._settings(trial.params),
+            errors=trial.value,
+            ended="finished" if is_finished else trial.user_attrs.get("ended", "cut off"),
+            is_finished=is_finished,
+        )
+
+    def _settings(self, values: dict[str, Any]) -> tuple[str, ...]:
+        known = (each for each in self.space if each.name in values)
+        return tuple(dimension.setting(values[dimension.name]) for dimension in known)
+
+    def _usual(self) -> dict[str, object]:
+        """The settings as they are without a study: where it begins."""
+        usual = {dimension.name: dimension.usual(self.config) for dimension in self.space}
+        return {name: value for name, value in usual.items() if value is not None}
+
+    def _distributions(self) -> dict[str, Any]:
+        kinds, found = self._optuna.distributions, {}
+        for each in self.space:
+            if not isinstance(each, Between):
+                found[each.name] = kinds.CategoricalDistribution(each.choices)
+            elif each.is_whole:
+                bounds = int(each.low), int(each.high)
+                found[each.name] = kinds.IntDistribution(*bounds, log=each.is_log)
+            else:
+                found[each.name] = kinds.FloatDistribution(each.low, each.high, log=each.is_log)
+        return found
+
+
+def _import_optuna() -> Any:  # an extra, whose types are not always there
+    try:
+        import optuna
+    except ImportError as error:
+        raise ConfigError("tuning needs Optuna (pip install 'rookery[tune]')") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _database_errors() -> tuple[type[Exception], ...]:
+    """What is raised where Optuna's database cannot be read."""
+    from optuna.exceptions import OptunaError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return OptunaError, SQLAlchemyError
+
+
+def _check_config(config: Config) -> None:
+    """Every trial must come to an end, and be measured there."""
+    run = config.run
+    if not (run.minutes or run.iterations):
+        raise ConfigError("a trial has no end; say how long it takes, as in --minutes 5")
+    if not run.strength_every:
+        raise ConfigError("run.strength_every is 0, but trials are compared by strength; raise it")
+
+
+def _check_same(path: Path, config: Config, space: Space) -> None:
+    """RunFolderError if there is no study at `path`, or one of other settings."""
+    if not (path / "study.json").exists():
+        raise RunFolderError(f"{path} exists already and is no study; choose another folder")
+    try:
+        content = json.loads((path / "study.json").read_text(encoding="utf-8"))
+        known, texts = from_json(json.dumps(content["config"])), content["space"]
+    except ConfigError:
+        raise
+    except (ValueError, LookupError, TypeError) as error:
+        raise FileDamaged(f"{path / 'study.json'} is damaged; restore it") from error
+    advice = "give the same settings, or another folder by --study"
+    for name in setting_names():
+        before, now = value_of(known, name), value_of(config, name)
+        if before != now:
+            raise RunFolderError(f"{path} was begun with {name}={before}, got {now}; {advice}")
+    if (known.game, texts) != (config.game, [str(each) for each in space]):
+        before = f"{known.game}: {', '.join(texts)}"
+        raise RunFolderError(f"{path} searches another space ({before}); {advice}")
+
+
+def _is_finished(run: Path) -> bool:
+    lines = list(Stats(run).lines())
+    return bool(lines) and lines[-1]["kind"] == "finished"
+
+
+def _errors(run: Path) -> float | None:
+    """The last measurement of a run's strength; None if there is none."""
+    measured = [line for line in Stats(run).lines() if line["kind"] == "strength"]
+    return float(measured[-1]["strength"]["errors"]) if measured else None

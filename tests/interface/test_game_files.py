@@ -1,0 +1,92 @@
+"""Games written in PGN: of a match, and of a run's self-play."""
+
+import io
+from pathlib import Path
+
+import chess.pgn
+import pytest
+
+import toy
+from rookery.games import load_game
+from rookery.replay import Samples, shard_path, write_shard
+from rookery.search import SearchConfig
+from rookery.selfplay import SelfPlay, SelfPlayConfig
+from rookery.training import RunFolder, recipe_for
+
+
+def read_all(path: Path) -> list[chess.pgn.Game]:
+    stream, found = io.StringIO(path.read_text()), list[chess.pgn.Game]()
+    while (one := chess.pgn.read_game(stream)) is not None:
+        assert not one.errors
+        found.append(one)
+    return found
+
+
+@pytest.fixture(scope="module")
+def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of chess with two shards of short games, without its nets."""
+    rules = load_game("chess")
+    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "chess", recipe_for("chess"))
+    config = SelfPlayConfig(games=4, simulations="2", temperature_plies=30, max_plies=12)
+    opinions = toy.hashed(rules.num_actions)
+    selfplay = SelfPlay(rules, opinions, config=config, search=SearchConfig(considered=2), seed=1)
+    for number in range(2):
+        records, _ = selfplay.play(24, progress=0.0)
+        path = shard_path(folder.path / "replay", number)
+        write_shard(path, Samples.from_records(records, number), game=rules)
+    return folder.path
+
+
+def test_the_games_of_a_match_are_written(rookery, tmp_path: Path) -> None:
+    path = tmp_path / "match.pgn"
+    options = ("--game", "chess", "--games", "2", "--workers", "0", "--pgn", path)
+    answer = rookery("match", "random", "random", *options)
+    assert answer.code == 0, answer
+    first, second = read_all(path)
+    assert first.headers["Round"] == "1.1" and second.headers["Round"] == "1.2"
+    for one in (first, second):
+        board = one.end().board()
+        assert board.is_game_over(claim_draw=True)
+        assert one.headers["Result"] == board.result(claim_draw=True)
+    assert str(first.end().board().move_stack[0]) == str(second.end().board().move_stack[0])
+
+
+def test_the_newest_games_of_a_run_are_written(rookery, chess_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "selfplay.pgn"
+    answer = rookery("games", "export", chess_run, "--pgn", path, "--games", "5")
+    assert answer.code == 0 and "5 games in" in answer.out
+    found = read_all(path)
+    assert len(found) == 5
+    assert found[0].headers["Round"] == "1", "the newest shard comes first"
+    for one in found:
+        plies = one.end().board().ply()
+        assert 5 < plies <= 12 and one.headers["Result"] in ("1-0", "0-1", "1/2-1/2")
+
+
+def test_games_without_a_notation_are_refused(mistake, finished_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "match.pgn"
+    line = mistake("match", "random", "random", "--game", "connect4", "--pgn", path)
+    assert "games of connect4 are not written in PGN" in line
+    assert "not written in PGN" in mistake("games", "export", finished_run, "--pgn", path)
+    assert not path.exists()
+
+
+def test_a_run_without_games_is_a_mistake(mistake, tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "new", recipe_for("chess"))
+    line = mistake("games", "export", folder.path, "--pgn", tmp_path / "x.pgn")
+    assert "has kept no games yet" in line
+
+
+def test_players_of_two_encodings_do_not_meet(mistake, tmp_path: Path) -> None:
+    texts = []
+    for name in ("chess", "chess:history=3"):
+        folder = tmp_path / name.replace(":", "-")
+        texts.append(RunFolder.create(folder, recipe_for(name)).path)
+    line = mistake("match", *texts)
+    assert "players of different games cannot meet: chess and chess:history=3" in line
+
+
+def test_recipes_of_a_game_serve_its_variants() -> None:
+    config = recipe_for("chess:history=3")
+    assert (config.game, config.recipe) == ("chess:history=3", "chess-laptop")
+    assert recipe_for("chess:history=3", on_gpu=True).recipe == "chess-gpu"

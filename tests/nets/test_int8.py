@@ -1,0 +1,198 @@
+"""Eight bits by cudnn's front end, which is played here by plain arithmetic on the CPU."""
+
+import sys
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rookery.base import ConfigError
+from rookery.nets import NetConfig, build_net
+from rookery.nets.inference.cpu import int8 as eight
+from rookery.nets.inference.int8 import FADING, Int8Tower
+from rookery.nets.inference.quantize import ranges, round_tower
+from rookery.nets.resnet import ResNet, fold
+from rounded import run_layers
+
+SHAPE = (3, 5, 4)
+PLANS = 4
+Given = dict[Any, Tensor]
+
+
+class NotSupported(Exception):
+    """As the front end has it: no RuntimeError."""
+
+
+class Node:
+    """A number of cudnn's graph, known once the graph's places are filled."""
+
+    def __init__(self, value: Callable[[Given], Tensor]) -> None:
+        self.value = value
+
+    def set_data_type(self, kind: Any) -> "Node":
+        return self
+
+    def set_output(self, is_output: bool) -> "Node":
+        return self
+
+    def set_stride(self, strides: list[int]) -> "Node":
+        return self
+
+
+class PlainGraph:
+    """cudnn's graph, each plan of which computes the same; the last is the one that ran."""
+
+    refused: tuple[int, ...] = ()
+    fails_at = ""
+    ran: list[int] = []  # noqa: RUF012
+
+    def __init__(self, **options: Any) -> None:
+        pass
+
+    def tensor(self, *, dim: list[int], **form: Any) -> Node:
+        node = Node(lambda given: given[node].double().reshape(dim))
+        return node
+
+    def conv_fprop(self, *, image: Node, weight: Node, padding: list[int], **more: Any) -> Node:
+        def convolve(given: Given) -> Tensor:
+            return functional.conv2d(image.value(given), weight.value(given), padding=padding)
+
+        return Node(convolve)
+
+    def mul(self, *, a: Node, b: Node) -> Node:
+        return Node(lambda given: a.value(given) * b.value(given))
+
+    def add(self, *, a: Node, b: Node) -> Node:
+        return Node(lambda given: a.value(given) + b.value(given))
+
+    def relu(self, *, input: Node) -> Node:
+        self.last = Node(lambda given: functional.relu(input.value(given)))
+        return self.last
+
+    def validate(self) -> None:
+        pass
+
+    def build_operation_graph(self) -> None:
+        pass
+
+    def create_execution_plans(self, modes: list[Any]) -> None:
+        if self.fails_at == "plans":
+            raise NotSupported
+
+    def check_support(self) -> None:
+        if self.fails_at == "support":
+            raise NotSupported
+
+    def get_execution_plan_count(self) -> int:
+        return PLANS
+
+    def build_plan_at_index(self, plan: int) -> None:
+        if plan in self.refused:
+            raise NotSupported if plan % 2 else RuntimeError
+
+    def get_workspace_size_plan_at_index(self, plan: int) -> int:
+        return plan
+
+    def execute_plan_at_index(self, given: Given, space: Tensor, plan: int, handle: Any) -> None:
+        assert plan not in self.refused and len(space) == max(1, plan)
+        self.ran.append(plan)
+        y, target = self.last.value(given), given[self.last]
+        target.copy_(y.round().clamp(-128, 127) if target.dtype == torch.int8 else y)
+
+
+@pytest.fixture(autouse=True)
+def plain_arithmetic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    kinds = SimpleNamespace(INT8=0, HALF=1, FLOAT=2, INT32=3)
+    front_end = SimpleNamespace(
+        pygraph=PlainGraph,
+        data_type=kinds,
+        heur_mode=SimpleNamespace(A=0),
+        cudnnGraphNotSupportedError=NotSupported,
+        set_stream=lambda **options: None,
+    )
+    for cached in (eight._front_end, eight._kinds):
+        cached.cache_clear()
+    monkeypatch.setitem(sys.modules, "cudnn", front_end)
+    monkeypatch.setattr(eight, "_handle", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    stream = SimpleNamespace(cuda_stream=0)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    monkeypatch.setattr(PlainGraph, "ran", [])
+    with torch.inference_mode():
+        yield
+    for cached in (eight._front_end, eight._kinds):
+        cached.cache_clear()
+
+
+def new_net(seed: int) -> ResNet:
+    folded = fold(build_net(NetConfig(width=16, depth=2), SHAPE, 7, seed=seed))
+    assert isinstance(folded, ResNet)
+    return folded
+
+
+def boards(seed: int, count: int = 80) -> Tensor:
+    return torch.rand((count, *SHAPE), generator=torch.Generator().manual_seed(seed))
+
+
+def expected(folded: ResNet, measured: Tensor, asked: Tensor) -> Tensor:
+    return run_layers(round_tower(folded, ranges(folded, measured)), asked)
+
+
+def check(tower: Int8Tower, folded: ResNet, measured: Tensor) -> None:
+    asked = boards(9)
+    torch.testing.assert_close(
+        tower(asked).double(), expected(folded, measured, asked), rtol=1e-3, atol=1e-3
+    )
+
+
+def test_the_tower_is_the_rounded_layers() -> None:
+    folded, seen = new_net(1), boards(1)
+    check(Int8Tower(folded, seen), folded, seen)
+
+
+def test_other_weights_and_ranges_are_taken() -> None:
+    tower, other, seen = Int8Tower(new_net(1), boards(1)), new_net(2), boards(2) / 3
+    tower.measure(other, seen)
+    check(tower, other, seen)
+
+
+def test_new_weights_keep_the_ranges() -> None:
+    folded, other, seen = new_net(1), new_net(2), boards(1)
+    tower = Int8Tower(folded, seen)
+    tower.load(other)
+    found, layers = tower(boards(9)).double(), round_tower(other, ranges(folded, seen))
+    torch.testing.assert_close(found, run_layers(layers, boards(9)), rtol=1e-3, atol=1e-3)
+
+
+def test_few_boards_let_the_ranges_fade() -> None:
+    folded, many, few = new_net(1), boards(1), boards(2)[:3] / 5
+    tower = Int8Tower(folded, many)
+    tower.measure(folded, few)
+    pairs = zip(ranges(folded, few), ranges(folded, many), strict=True)
+    layers = round_tower(folded, [now.maximum(FADING * before) for now, before in pairs])
+    found = tower(boards(9)).double()
+    torch.testing.assert_close(found, run_layers(layers, boards(9)), rtol=1e-3, atol=1e-3)
+
+
+def test_plans_that_cannot_be_built_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PlainGraph, "refused", (0, 1, 3))
+    folded, seen = new_net(1), boards(1)
+    check(Int8Tower(folded, seen), folded, seen)
+    assert set(PlainGraph.ran) == {2}
+
+
+@pytest.mark.parametrize(
+    ("fails_at", "refused"), [("plans", ()), ("support", ()), ("", range(PLANS))]
+)
+def test_a_gpu_without_such_kernels_is_told_of_in_one_line(
+    fails_at: str, refused: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlainGraph, "fails_at", fails_at)
+    monkeypatch.setattr(PlainGraph, "refused", tuple(refused))
+    tower = Int8Tower(new_net(1), boards(1))
+    with pytest.raises(ConfigError, match="this GPU has no eight-bit convolutions"):
+        tower(boards(9))

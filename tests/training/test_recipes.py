@@ -1,0 +1,140 @@
+"""Every recipe, shrunk to seconds, runs the whole loop; so does a game of the user's own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rookery.base import UnknownName
+from rookery.games import game_names, tictactoe
+from rookery.nets import CpuEvaluator
+from rookery.replay import read_shard
+from rookery.training import RECIPES, Config, Progress, RunFolder, Stats, apply, recipe_for, train
+from rookery.training.recipes import DEFAULTS
+from rookery.training.store.checkpoint import Checkpoint
+
+ITERATIONS = 3
+SHRUNK = [
+    "run.minutes=0",
+    f"run.iterations={ITERATIONS}",
+    "run.checkpoint_every=2",
+    "run.strength_every=50",
+    "run.strength_simulations=1",
+    "net.width=8",
+    "net.depth=1",
+    "selfplay.games=16",
+    "selfplay.simulations=2, 4@0.5",
+    "learning.batch_size=64",
+]
+
+
+def shrunk(config: Config) -> Config:
+    """The same run within seconds: few games, cut short where it cuts them, and a tiny net."""
+    moves = max(9, config.run.moves)
+    plies = moves if config.selfplay.max_plies else 0
+    return apply(config, [*SHRUNK, f"run.moves={moves}", f"selfplay.max_plies={plies}"])
+
+
+def check_loads(path: Path) -> None:
+    """What the run wrote loads, and fits together."""
+    folder, found = RunFolder(path), Checkpoint.load(path)
+    assert found is not None and found.position.iteration == ITERATIONS
+    assert [file.stem for file in sorted((path / "weights").iterdir())] == ["000002", "000003"]
+    weights = folder.load_weights()
+    assert weights.header.step == found.learner["updates"][0] > 0
+    shape = folder.game.planes_shape
+    logits, wdl = CpuEvaluator(weights.build(), shape, method="float32")(
+        np.zeros((2, *shape), "f4")
+    )
+    assert logits.shape == (2, folder.game.num_actions) and np.isfinite(logits).all()
+    assert np.allclose(wdl.sum(axis=1), 1)
+    shards = [path / "replay" / f"{number:06}.shard" for number in found.position.shards]
+    assert sorted((path / "replay").iterdir()) == shards
+    rows = sum(len(read_shard(shard, game=folder.game)) for shard in shards)
+    assert rows == found.position.rows_made > 0
+
+
+def check_statistics(path: Path) -> None:
+    """Every part of the loop has told what it did."""
+    lines = list(Stats(path).lines())
+    kinds = [line["kind"] for line in lines]
+    assert kinds == ["started", *["iteration"] * ITERATIONS, "strength", "finished"]
+    for number, line in enumerate(lines[1:-2], 1):
+        assert line["iteration"] == number and line["progress"] == number / ITERATIONS
+        assert line["selfplay"]["positions"] == line["selfplay"]["simulations"] / (
+            2 if number <= 2 else 4
+        )
+        assert 0 < line["window"]["policy_entropy"] < 5
+    learned = [line["learning"] for line in lines[1:-2] if line["learning"]]
+    assert learned and all(0 < report["losses"]["total"] < 10 for report in learned)
+    assert 0 <= lines[-2]["strength"]["errors"] <= 100
+
+
+def check_whole_loop(config: Config, path: Path) -> list[Progress]:
+    """Train, then read everything back; returns what a watcher saw."""
+    moments: list[Progress] = []
+    last = train(RunFolder.create(path, config), moments.append)
+    check_loads(path)
+    check_statistics(path)
+    assert last == moments[-1] and last.progress == 1.0
+    assert last.strength is not None and last.learned is not None
+    return moments
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_shrunk_recipe_runs_the_whole_loop(recipe: str, tmp_path: Path) -> None:
+    moments = check_whole_loop(shrunk(RECIPES[recipe]()), tmp_path / "run")
+    phases = list(dict.fromkeys(moment.phase for moment in moments))
+    assert phases == ["self-play", "learning", "checkpoint", "strength"]
+
+
+def test_a_game_of_the_users_own_runs_the_whole_loop(tmp_path: Path) -> None:
+    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
+    (tmp_path / "mine.py").write_text(text)
+    config = recipe_for(str(tmp_path / "mine.py"))
+    assert config.game == str(tmp_path / "mine.py")
+    check_whole_loop(shrunk(config), tmp_path / "run")
+    assert RunFolder(tmp_path / "run").load_weights().header.game.name == "mine"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_says_its_own_name_and_a_game_that_ships(recipe: str) -> None:
+    config = RECIPES[recipe]()
+    assert config.recipe == recipe and config.game in game_names()
+    assert config.run.minutes or config.run.iterations, "it ends"
+    assert recipe_for(config.game, recipe) == config
+
+
+def test_every_game_has_a_default_recipe() -> None:
+    assert sorted(DEFAULTS) == sorted(game_names())
+    for name in game_names():
+        assert recipe_for(name).game == name
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"did you mean connect4\?"):
+        recipe_for("conect4")
+    with pytest.raises(UnknownName, match=r"did you mean connect4-laptop\?"):
+        recipe_for("connect4", "connect4-latop")
+
+
+def test_the_recipe_of_another_game_is_refused() -> None:
+    with pytest.raises(UnknownName, match=r"recipe for tictactoe.*tictactoe-demo"):
+        recipe_for("tictactoe", "connect4-laptop")
+
+
+def test_a_run_ends_when_its_time_is_over(tiny_config: Config, tmp_path: Path) -> None:
+    config = apply(tiny_config, ["run.minutes=0.0001", "run.iterations=0"])
+    last = train(RunFolder.create(tmp_path / "run", config), lambda moment: None)
+    assert last.progress == 1.0 and last.iteration <= 1
+    assert [line["kind"] for line in Stats(tmp_path / "run").lines()][-1] == "finished"
+
+
+def test_a_finished_run_goes_on_when_it_is_made_longer(tiny_config: Config, tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", apply(tiny_config, ["run.iterations=1"]))
+    assert train(folder, lambda moment: None).iteration == 1
+    folder.change(replace(folder.config, run=replace(folder.config.run, iterations=2)))
+    assert train(folder, lambda moment: None).iteration == 2
+    made = [line["iteration"] for line in Stats(folder.path).lines() if line["kind"] == "iteration"]
+    assert made == [1, 2]

@@ -1,0 +1,68 @@
+"""What a coordinator and a role tell each other arrives once and in order, lost calls or not."""
+
+import threading
+import time
+
+from rookery.workers.mailbox import Mailbox
+
+SOON = 0.2
+
+
+def test_an_answer_that_was_lost_is_given_again() -> None:
+    mailbox = Mailbox()
+    for payload in (b"a", b"b"):
+        mailbox.send_bytes(payload)
+    assert mailbox.fetch(0, SOON).payloads == [b"a", b"b"]
+    mailbox.send_bytes(b"c")
+    assert mailbox.fetch(0, SOON).payloads == [b"a", b"b", b"c"]
+    assert mailbox.fetch(2, SOON).payloads == [b"c"]
+
+
+def test_a_late_call_does_not_bring_back_what_has_arrived() -> None:
+    mailbox = Mailbox()
+    for payload in (b"a", b"b"):
+        mailbox.send_bytes(payload)
+    mailbox.fetch(0, SOON)
+    assert mailbox.fetch(2, SOON).payloads == []
+    assert mailbox.fetch(1, SOON).payloads == []
+
+
+def test_a_call_waits_for_the_next_message() -> None:
+    mailbox = Mailbox()
+    threading.Timer(SOON, mailbox.send_bytes, [b"late"]).start()
+    begun = time.monotonic()
+    assert mailbox.fetch(0, 30.0).payloads == [b"late"]
+    assert time.monotonic() - begun < 10.0
+
+
+def test_messages_that_overtake_each_other_are_taken_in_order() -> None:
+    mailbox = Mailbox()
+    mailbox.deliver(1, b"second")
+    assert not mailbox.poll(0.0)
+    mailbox.deliver(0, b"first")
+    assert mailbox.poll(0.0)
+    assert [mailbox.recv_bytes(), mailbox.recv_bytes()] == [b"first", b"second"]
+
+
+def test_a_message_that_comes_twice_is_taken_once() -> None:
+    mailbox = Mailbox()
+    mailbox.deliver(0, b"first")
+    mailbox.deliver(0, b"first")
+    assert mailbox.recv_bytes() == b"first"
+    mailbox.deliver(0, b"first")
+    assert not mailbox.poll(0.0)
+
+
+def test_the_end_comes_with_the_last_messages() -> None:
+    mailbox = Mailbox()
+    mailbox.send_bytes(b"why")
+    mailbox.end("failed")
+    assert mailbox.fetch(0, SOON) == ([b"why"], "failed")
+
+
+def test_a_mailbox_knows_how_long_nobody_has_called() -> None:
+    mailbox = Mailbox()
+    time.sleep(SOON)
+    assert mailbox.seconds_since_call() >= SOON
+    mailbox.fetch(0, 0.0)
+    assert mailbox.seconds_since_call() < SOON
