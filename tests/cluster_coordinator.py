@@ -15,7 +15,6 @@ from dataclasses import asdict
 from typing import Any
 
 import worker_functions
-
 from rookery.workers import Cluster, ClusterWorker, Message, RestartPolicy, WorkerEvent, WorkerPool
 
 LIMITS = RestartPolicy(silence_seconds=4.0, start_seconds=5.0, restarts=2, first_pause=0.1)

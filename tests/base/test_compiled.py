@@ -11,6 +11,7 @@ import pytest
 
 import rookery
 from rookery.base import compiled, interpreted
+from rookery.base.compiled import kernel_source
 from rookery.games import load_game
 
 SCRIPT = """
@@ -86,9 +87,51 @@ def test_interpreted_ends_even_after_an_error() -> None:
 def test_the_cache_folder_survives_the_first_compilation() -> None:
     """Numba reads its settings anew when a NUMBA_ variable has changed, and forgets ours."""
     script = (
-        "import numba, rookery.training; from rookery.games import game;"
+        "import numba, rookery.training; from rookery.games import load_game;"
         "load_game('tictactoe').new_states(1); assert 'rookery' in numba.config.CACHE_DIR"
     )
     source = str(Path(rookery.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": source}
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], env=environment, check=True)
+
+
+MODULE = '''"""Rules."""
+from rookery.base import compiled
+SIZE = 3
+
+def helper(x):
+    return x
+
+class Config:
+    games: int = 1
+    def check(self): return self.games
+
+def bind(rules):
+    """Bind."""
+    @compiled
+    def step(x):
+        """Step."""
+        return x + SIZE  # three
+    return step
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# three", "# four"),
+        ('"""Step."""', '"""One step."""'),
+        ("return x\n", "return 2 * x\n"),
+        ("games: int = 1", "games: int = 2"),
+    ],
+)
+def test_edits_outside_of_kernels_keep_the_cache(old: str, new: str) -> None:
+    assert old in MODULE and kernel_source(MODULE.replace(old, new)) == kernel_source(MODULE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("x + SIZE", "x - SIZE"), ("SIZE = 3", "SIZE = 4"), ("return step", "return bind")],
+)
+def test_edits_of_kernels_and_their_constants_change_the_cache(old: str, new: str) -> None:
+    assert old in MODULE and kernel_source(MODULE.replace(old, new)) != kernel_source(MODULE)

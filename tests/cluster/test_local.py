@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import worker_functions
 import numpy as np
 import psutil
 import pytest
 
+import worker_functions
 from rookery.base import RookeryError
 from rookery.workers import (
     Cluster,

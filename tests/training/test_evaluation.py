@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import worker_functions
 import pytest
 import torch
 
 import rookery
+import worker_functions
 from disturbed import KilledAtFirstAnswer, workers
 from rookery.arena import MatchPlan, MatchReport, Strength
 from rookery.base import ConfigError, RookeryError

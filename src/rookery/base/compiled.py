@@ -1,4 +1,4 @@
-"""The one way to compile: Numba, cached on disk, in a folder named by a digest of the sources.
+"""The one way to compile: Numba, cached on disk, in a folder named by a digest of the kernels.
 
 Numba's own cache sees edits of the decorated file only; a kernel that calls a function of
 another file would keep the old one, silently. Hence the digest. It also never caches a
@@ -6,6 +6,7 @@ function that closes over another compiled function. Kernels for one game theref
 a *module* of functions (`namespace`), which Numba caches by the module's name.
 """
 
+import ast
 import hashlib
 import os
 import sys
@@ -26,6 +27,7 @@ Number = float | np.float32
 """A real number in compiled code."""
 
 PACKAGE = Path(__file__).parent.parent
+DECORATORS = ("compiled", "parallel", "kernel", "intrinsic")
 
 
 def compiled(function: Function) -> Function:
@@ -65,10 +67,46 @@ def namespace(name: str, functions: dict[str, Any], sources: bytes = b"") -> Mod
 def _source_digest() -> str:
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if b"compiled" in text or b"@kernel" in text:
-            digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + text)
+        text = path.read_text(encoding="utf-8")
+        if "@" in text and any(f"@{name}" in text for name in DECORATORS):
+            name = path.relative_to(PACKAGE).as_posix()
+            digest.update(f"{name}\0{kernel_source(text)}\0".encode())
     return digest.hexdigest()[:16]
+
+
+def kernel_source(text: str) -> str:
+    """Return what compiled code depends on in a module: its kernels, constants and imports.
+
+    A kernel inside another function counts with the whole of that function. Comments, docstrings,
+    classes with methods and plain functions do not count.
+    """
+    parts = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and not any(map(_is_kernel, ast.walk(node))):
+            continue
+        if isinstance(node, ast.ClassDef) and any(
+            isinstance(n, ast.FunctionDef) for n in node.body
+        ):
+            continue
+        parts.append(ast.dump(_without_docstrings(node)))
+    return "\n".join(parts)
+
+
+def _is_kernel(node: ast.AST) -> bool:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return any(isinstance(each, ast.Name) and each.id in DECORATORS for each in decorators)
+
+
+def _without_docstrings(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+    return tree
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _cache_folder() -> Path:
