@@ -1,4 +1,4 @@
-"""The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
+"""What every package builds on: compiling, random streams, files and errors."""
 
 from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
@@ -13,14 +13,17 @@ from rookery.base.errors import (
     UnknownName,
 )
 from rookery.base.files import (
+    check_digest,
+    damaged,
     fingerprint,
     pack_arrays,
     read_arrays,
-    read_checked,
+    read_file,
+    sign,
     unpack_arrays,
+    unsigned,
     write_arrays,
     write_atomic,
-    write_checked,
 )
 from rookery.base.randomness import generator, seeds, uniform
 
@@ -36,7 +39,9 @@ __all__ = [
     "RookeryError",
     "RunFolderError",
     "UnknownName",
+    "check_digest",
     "compiled",
+    "damaged",
     "fingerprint",
     "generator",
     "highest",
@@ -46,11 +51,12 @@ __all__ = [
     "pack_arrays",
     "parallel",
     "read_arrays",
-    "read_checked",
+    "read_file",
     "seeds",
+    "sign",
     "uniform",
     "unpack_arrays",
+    "unsigned",
     "write_arrays",
     "write_atomic",
-    "write_checked",
 ]

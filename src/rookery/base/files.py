@@ -1,11 +1,12 @@
 """Files that appear whole or not at all, and that notice when they were altered.
 
-A checked file is its payload followed by 40 bytes: a magic word and the payload's SHA-256.
+Arrays are kept in safetensors files, which any tool opens and which cannot run code. The metadata
+has one entry, `rookery`, a JSON text with a header and the file's SHA-256. The latter is taken over
+the whole file, with zeros where it stands itself, so that no changed byte goes unnoticed.
 """
 
 import errno
 import hashlib
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -13,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from rookery.base.errors import DiskFull, FileDamaged
 
-_MAGIC = b"rookery1"
-_TRAILER = len(_MAGIC) + 32
+_ENTRY = "rookery"
+_DIGEST = "sha256"
+_BLANK = "0" * 64
 
 
 def fingerprint(payload: bytes) -> str:
@@ -42,50 +46,86 @@ def write_atomic(path: Path, payload: bytes) -> None:
         raise
 
 
-def write_checked(path: Path, payload: bytes) -> None:
-    """Write `payload` with a checksum, atomically."""
-    write_atomic(path, payload + _MAGIC + hashlib.sha256(payload).digest())
-
-
-def read_checked(path: Path) -> bytes:
-    """The payload of a file written by `write_checked`, or FileDamaged."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
-    payload, trailer = content[:-_TRAILER], content[-_TRAILER:]
-    if trailer[: len(_MAGIC)] != _MAGIC:
-        raise FileDamaged(f"{path} is truncated or not a Rookery file; restore it from a copy")
-    if trailer[len(_MAGIC) :] != hashlib.sha256(payload).digest():
-        raise FileDamaged(f"{path} was altered (its checksum differs); restore it from a copy")
-    return payload
-
-
 def pack_arrays(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
-    """Named arrays and a JSON header as bytes; nothing in them can run code."""
-    buffer = io.BytesIO()
-    text = json.dumps({"names": list(arrays), "header": dict(header)}).encode()
-    buffer.write(len(text).to_bytes(8, "little") + text)
-    for array in arrays.values():
-        np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
+    """Return named arrays and a JSON header as a safetensors file; records become bytes."""
+    plain = {name: _plain(array) for name, array in arrays.items()}
+    return safetensors.numpy.save(plain, {_ENTRY: json.dumps(dict(header))})
 
 
-def unpack_arrays(payload: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the header that `pack_arrays` was given."""
-    buffer = io.BytesIO(payload)
-    table = json.loads(buffer.read(int.from_bytes(buffer.read(8), "little")))
-    arrays = {name: np.lib.format.read_array(buffer, allow_pickle=False) for name in table["names"]}
-    return arrays, table["header"]
+def unpack_arrays(
+    payload: bytes, source: str = "the message"
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays and the header that `pack_arrays` was given."""
+    header = read_header(payload, source)
+    try:
+        return safetensors.numpy.load(payload), header
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise damaged(source) from error
+
+
+def read_header(payload: bytes, source: str) -> dict[str, Any]:
+    """Return the header of a safetensors file of ours, or FileDamaged."""
+    length = int.from_bytes(payload[:8], "little")
+    try:
+        table = json.loads(payload[8 : 8 + length])
+        header = json.loads(table["__metadata__"][_ENTRY])
+        return dict(header)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise damaged(source) from error
+
+
+def unsigned(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a header with room for the digest that `sign` fills in."""
+    return {**header, _DIGEST: _BLANK}
+
+
+def sign(draft: bytes) -> bytes:
+    """Fill the digest into a file whose header is `unsigned`."""
+    return draft.replace(_BLANK.encode(), hashlib.sha256(draft).hexdigest().encode(), 1)
+
+
+def check_digest(payload: bytes, source: str) -> dict[str, Any]:
+    """Return the header of a signed file, or FileDamaged if a byte of the file has changed."""
+    header = read_header(payload, source)
+    digest = str(header.pop(_DIGEST, "")).encode()
+    blanked = payload.replace(digest, _BLANK.encode(), 1) if len(digest) == len(_BLANK) else b""
+    if hashlib.sha256(blanked).hexdigest().encode() != digest:
+        raise damaged(source)
+    return header
 
 
 def write_arrays(
     path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any] | None = None
 ) -> None:
-    """Write named arrays and a JSON header into one checked file."""
-    write_checked(path, pack_arrays(arrays, header or {}))
+    """Write named arrays and a JSON header into one signed safetensors file."""
+    write_atomic(path, sign(pack_arrays(arrays, unsigned(header or {}))))
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the header of a file written by `write_arrays`."""
-    return unpack_arrays(read_checked(path))
+    """Return the arrays and the header of a file written by `write_arrays`, or FileDamaged."""
+    payload = read_file(path)
+    header = check_digest(payload, str(path))
+    return unpack_arrays(payload, str(path))[0], header
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file, or FileDamaged if it is missing."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
+
+
+def damaged(source: str) -> FileDamaged:
+    """Return the error for a file that is not as it was written."""
+    return FileDamaged(
+        f"{source} is truncated, altered or not a Rookery file; restore it from a copy"
+    )
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that safetensors can hold: records as bytes [..., size]."""
+    array = np.ascontiguousarray(array)
+    if array.dtype.names:
+        return array.view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
+    return array

@@ -14,7 +14,6 @@ from rookery.games.game import (
     from_module,
     rules_digest,
 )
-from rookery.games.record import GameRecord
 from rookery.games.registry import (
     game_names,
     is_loaded,
@@ -40,7 +39,6 @@ __all__ = [
     "Board",
     "Finding",
     "Game",
-    "GameRecord",
     "Repetitions",
     "ScoreSheet",
     "State",

@@ -8,7 +8,7 @@ from pathlib import Path
 from rookery.arena import MatchGame, MatchReport, RatingReport
 from rookery.base import ConfigError, write_atomic
 from rookery.games import Game, ScoreSheet
-from rookery.replay import GameTrace, read_shard, trace_games
+from rookery.replay import PlayedGame, games_in, read_shard
 from rookery.training import RunFolder
 
 
@@ -57,22 +57,21 @@ def run_sheets(folder: RunFolder, count: int) -> list[ScoreSheet]:
 
 
 def _newest(folder: RunFolder) -> Iterator[ScoreSheet]:
-    for path in sorted((folder.path / "replay").glob("*.shard"), reverse=True):
-        for trace in trace_games(read_shard(path, game=folder.game), folder.game):
-            yield _sheet(folder, trace, path.stem)
+    for path in sorted((folder.path / "replay").glob("*.safetensors"), reverse=True):
+        for played in games_in(read_shard(path, game=folder.game)):
+            yield _sheet(folder, played, path.stem)
 
 
-def _sheet(folder: RunFolder, trace: GameTrace, shard: str) -> ScoreSheet:
-    """One game; where it leaves its random opening is its start."""
-    first = trace.states[0]
+def _sheet(folder: RunFolder, played: PlayedGame, shard: str) -> ScoreSheet:
+    """One game; it starts where its random opening ends."""
+    first = played.first
     headers = {
         "Event": f"self-play of {folder.path.name}",
         "Site": "rookery",
         "Round": str(int(shard)),
         "White": folder.path.name,
         "Black": folder.path.name,
-        "Termination": "adjudication",  # the result is known, the last move is not
     }
-    result = -trace.result if first["black"] else trace.result
+    result = -played.result if first["black"] else played.result
     start = folder.game.module.write_position(first)
-    return ScoreSheet(trace.actions, result, start, headers)
+    return ScoreSheet(played.moves, result, start, headers)

@@ -23,7 +23,7 @@ class WeightEma:
         self._counts = [average[name] for name in counts], [followed[name] for name in counts]
 
     @torch.no_grad()
-    def follow(self, keep: float | Tensor) -> None:
+    def update(self, keep: float | Tensor) -> None:
         """Move towards the net: average = keep * average + (1 - keep) * net."""
         if isinstance(keep, Tensor):  # of the device, read when a graph is replayed
             steps = torch._foreach_sub(self._smooth[1], self._smooth[0])

@@ -1,10 +1,11 @@
-"""Learning on a GPU: an update, from drawing the batch to averaging the weights, is one graph.
+"""Learning on a GPU: an update, from building the batch to averaging the weights, is one graph.
 
-The host sets the rates, replays the graph, and reads the losses when they are wanted.
+The host sets the learning rate, replays the graph, and reads the losses one call later, so that the
+device never waits for the host.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
@@ -16,14 +17,15 @@ from rookery.games import Game
 from rookery.gpu import Graph, Stopwatch
 from rookery.learning.config import LearningConfig
 from rookery.learning.ema import decay
+from rookery.learning.gradients import GradientComputer
 from rookery.learning.learner import Learner
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import learning_rate
-from rookery.replay import DeviceWindow
+from rookery.replay import Window
 
 
 class GpuLearner(Learner):
-    """A learner whose net and window are on the same GPU."""
+    """A learner whose network and window are on the same GPU."""
 
     def __init__(
         self,
@@ -32,32 +34,63 @@ class GpuLearner(Learner):
         *,
         config: LearningConfig,
         seed: int,
-        window: DeviceWindow,
+        on_smaller_parts: Callable[[LearningConfig], None] = lambda config: None,
     ) -> None:
+        """`on_smaller_parts` is told the new settings when a batch must be computed in parts."""
         super().__init__(game, net, config=config, seed=seed)
-        self._window, self._device = window, window.device
+        self._device = next(net.parameters()).device
+        self._on_smaller_parts = on_smaller_parts
         self._rate = torch.zeros((), device=self._device)
         self._keep = torch.zeros((), device=self._device)
         self._sums = torch.zeros(len(fields(LossMeans)), device=self._device)
+        self._card = torch.zeros(1, dtype=torch.int64, device=self._device)
+        self._cards = torch.from_numpy(self._offsets).to(self._device)
         self._graph: Graph | None = None
+        self._window: Window | None = None
+        self._pending: Callable[[], LearnReport] | None = None
         self._share_rate()
 
-    def enqueue(self, num_updates: int, *, progress: float) -> Callable[[], LearnReport]:
-        """Enqueue updates from the window; call what is returned to wait for their report."""
-        if self._graph is None:
-            self._capture(progress)
-        assert self._graph is not None
-        first, watch = self.updates, Stopwatch(self._device)
+    def learn(
+        self,
+        window: Window,
+        num_updates: int,
+        *,
+        progress: float,
+        check: Callable[[], None] = lambda: None,
+    ) -> LearnReport | None:  # type: ignore[override]
+        """Enqueue updates from `window`; return the report of the call before, None at first."""
+        report = self.drain()
+        self._pending = self._enqueue(window, num_updates, progress)
+        check()
+        return report
+
+    def drain(self) -> LearnReport | None:
+        """Wait for the updates in flight; return their report, None if there are none."""
+        pending, self._pending = self._pending, None
+        return pending() if pending else None
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned; the graph is captured again."""
+        super().restore(arrays)
+        self._graph = None
+        self._share_rate()
+
+    def _enqueue(
+        self, window: Window, num_updates: int, progress: float
+    ) -> Callable[[], LearnReport]:
+        if self._graph is None or window is not self._window:
+            self._window = window
+            self._graph = self._capture(progress)
+        first, stopwatch = self.updates, Stopwatch(self._device)
         self._sums.zero_()
+        self._card.fill_(self.updates * self.config.batch_size)
         for _ in range(num_updates):
             self._set_rates(progress)
             self._graph()
             self.updates += 1
-        sums, rate = (
-            self._sums.clone(),
-            learning_rate(progress, self.updates - 1, config=self.config),
-        )
-        watch.stop()
+        sums = self._sums.clone()
+        rate = learning_rate(progress, self.updates - 1, config=self.config)
+        stopwatch.stop()
         rows = num_updates * self.config.batch_size
 
         def report() -> LearnReport:
@@ -66,16 +99,10 @@ class GpuLearner(Learner):
                 rows=rows,
                 losses=loss_means(sums[None] / num_updates, first),
                 learning_rate=rate,
-                rows_per_second=rows / watch.seconds(),
+                rows_per_second=rows / stopwatch.seconds(),
             )
 
         return report
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `state` gave; the graph is captured again."""
-        super().restore(arrays)
-        self._graph = None
-        self._share_rate()
 
     def _share_rate(self) -> None:
         for group in self._optimizer.param_groups:
@@ -85,16 +112,44 @@ class GpuLearner(Learner):
         self._rate.fill_(learning_rate(progress, self.updates, config=self.config))
         self._keep.fill_(decay(self.updates, self.config.ema))
 
-    def _capture(self, progress: float) -> None:
-        """Capture an update; the few that this takes are made at the present rate, and count."""
-        self._set_rates(progress)
-        self._graph = Graph(self._update, self._device)
-        self.updates += self._graph.calls
+    def _capture(self, progress: float) -> Graph:
+        """Capture an update; those that this makes count. A batch that does not fit is split."""
+        state = self.state()
+        try:
+            self._set_rates(progress)
+            self._card.fill_(self.updates * self.config.batch_size)
+            graph = Graph(self._update, self._device)
+        except torch.cuda.OutOfMemoryError:
+            if self.config.batch_size % (2 * self.config.accumulate):
+                raise
+            self._split_batch()
+            self.restore(state)
+            return self._capture(progress)
+        self.updates += graph.calls
+        return graph
+
+    def _split_batch(self) -> None:
+        """Compute batches in twice as many parts."""
+        parts = 2 * self.config.accumulate
+        torch.cuda.empty_cache()
+        self.config = replace(self.config, accumulate=parts)
+        self._gradients = GradientComputer(
+            self.net,
+            accumulate=parts,
+            value_weight=self.config.value_weight,
+            precision=self.precision,
+            compiled=self.config.compiled,
+        )
+        self._on_smaller_parts(self.config)
 
     def _update(self) -> None:
-        batch = self._window.draw(self.config.batch_size, result_mix=self.config.result_mix)
-        losses = self._method.gradients(batch)
+        assert self._window is not None
+        batch = self._window.batch(
+            self._card, self._cards, stream=self._stream, result_mix=self.config.result_mix
+        )
+        losses = self._gradients.gradients(batch)
         norm = clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
         self._optimizer.step()
-        self._average.follow(self._keep)
+        self._average.update(self._keep)
         self._sums += as_row(losses, norm)
+        self._card += self.config.batch_size

@@ -1,7 +1,7 @@
-"""The learner: a net, its averaged twin that plays, an optimizer, and what it owes to new rows.
+"""The learner: a network, its moving average that plays, and an optimizer.
 
-On a CPU everything follows from the seed, the window and the updates done so far, so that a
-learner restored from its state goes on bit for bit.
+On a CPU everything follows from the seed, the window and the number of updates, so that a learner
+restored from its state continues bit for bit.
 """
 
 import time
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_, convert_conv2d_weight_memory_format
 
-from rookery.base import generator
+from rookery.base import seeds
 from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
@@ -25,40 +25,26 @@ from rookery.learning.loss import Losses
 from rookery.learning.precision import choose_precision
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import learning_rate
-from rookery.replay import EVERY, Batch, Indices, Window, deal, prefetch, sample
+from rookery.replay import Batch, Window, prefetch
 
 
-class Method(Protocol):
-    """Who computes gradients."""
+class Gradients(Protocol):
+    """Computes gradients, alone or together with other ranks."""
 
     steps: bool
-    """Whether it is for this process to step along them."""
+    """Whether this process takes the optimizer's step."""
     share: float
-    """How much of every batch is for this process."""
+    """Share of every batch that this process computes."""
 
     def gradients(self, batch: Batch) -> Losses:
-        """Set the net's gradients to those of the batch's mean loss; returns its means."""
+        """Set the network's gradients to those of the batch's mean loss; return the means."""
 
     def settle(self, update: int, *, is_last: bool) -> None:
-        """What is left to do after the step of `update`, the last one for now or not."""
+        """Do what is left after the step of `update`, the last one for now or not."""
 
 
-class Debt:
-    """Rows that are to be learned from, for the rows that have come in."""
-
-    config: LearningConfig
-    rows_owed: float = 0.0
-
-    def owe(self, new_rows: int) -> int:
-        """The whole updates due for `new_rows` more rows; the rest is owed until next time."""
-        self.rows_owed += self.config.reuse * new_rows
-        due = int(self.rows_owed // self.config.batch_size)
-        self.rows_owed -= due * self.config.batch_size
-        return due
-
-
-class Learner(Debt):
-    """Learns `game` with `net`, on the device that the net is on."""
+class Learner:
+    """Trains `net` on `game`, on the device that the network is on."""
 
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
         self.game = game
@@ -72,19 +58,18 @@ class Learner(Debt):
             rows=config.batch_size // config.accumulate,
         )
         self.updates = 0
-        self.rows_owed = 0.0
         self._average = WeightEma(self.net)
         self._optimizer = _optimizer(self.net, config)
-        self._method: Method = GradientComputer(
+        self._gradients: Gradients = GradientComputer(
             self.net,
             accumulate=config.accumulate,
             value_weight=config.value_weight,
             precision=self.precision,
             compiled=config.compiled,
         )
-
-        self._mine: Indices | slice = EVERY
-        """Which rows of a batch are for this learner."""
+        self._offsets = np.arange(config.batch_size)
+        """Which rows of a batch this learner computes."""
+        self._stream = seeds(1, seed, "batches")[0]
 
     @property
     def play_net(self) -> nn.Module:
@@ -99,9 +84,9 @@ class Learner(Debt):
         progress: float,
         check: Callable[[], None] = lambda: None,
     ) -> LearnReport:
-        """Make at least one update from `window`, `progress` (0 to 1) through the run.
+        """Make `num_updates` updates from `window`, `progress` (0 to 1) through the run.
 
-        `check` is called after each and may raise to stop.
+        `check` is called after each one and may raise to stop.
         """
         if num_updates < 1:
             raise ValueError(f"num_updates is {num_updates}, expected 1 or more")
@@ -121,6 +106,13 @@ class Learner(Debt):
             rows_per_second=rows / (time.perf_counter() - begin),
         )
 
+    def drain(self) -> LearnReport | None:
+        """Return the report of updates still in flight: none, they are made at once."""
+        return None
+
+    def close(self) -> None:
+        """Release what the learner holds: nothing."""
+
     def update(self, batch: Batch, progress: float) -> LossMeans:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
         return loss_means(self._step(batch, progress, is_last=True)[None], self.updates - 1)
@@ -132,7 +124,6 @@ class Learner(Debt):
             **self.play_arrays(),
             **states.optimizer_arrays(self._optimizer, self.net),
             "updates": np.array([self.updates], np.int64),
-            "rows_owed": np.array([self.rows_owed], np.float64),
         }
 
     def play_arrays(self) -> states.Arrays:
@@ -148,7 +139,6 @@ class Learner(Debt):
         states.fill_net("net", self.net, arrays=arrays)
         self.fill_play(arrays)
         self.updates = int(arrays["updates"][0])
-        self.rows_owed = float(arrays["rows_owed"][0])
         self._optimizer = _optimizer(self.net, self.config)
         if self.updates > 0:
             states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
@@ -160,27 +150,24 @@ class Learner(Debt):
 
     def _batch(self, window: Window, number: int) -> Batch:
         """This learner's rows of the batch of update `number`."""
-        size = self.config.batch_size
-        rows = deal(len(window), seed=self.seed, first=number * size, count=size)
-        batch = sample(
-            window,
-            generator(self.seed, "sample", number),
-            rows=rows,
+        batch = window.batch(
+            np.array([number * self.config.batch_size]),
+            self._offsets,
+            stream=self._stream,
             result_mix=self.config.result_mix,
-            mine=self._mine,
         )
         return batch.pinned() if next(self.net.parameters()).is_cuda else batch
 
     def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
         """One update; its `LossNumbers` as a tensor that need not have been computed yet."""
-        losses = self._method.gradients(batch)
+        losses = self._gradients.gradients(batch)
         norm = self._clip()
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(progress, self.updates, config=self.config)
-        if self._method.steps:
+        if self._gradients.steps:
             self._optimizer.step()
-        self._method.settle(self.updates, is_last=is_last)
-        self._average.follow(decay(self.updates, self.config.ema))
+        self._gradients.settle(self.updates, is_last=is_last)
+        self._average.update(decay(self.updates, self.config.ema))
         self.updates += 1
         return as_row(losses, norm)
 

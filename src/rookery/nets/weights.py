@@ -1,11 +1,9 @@
-"""Weights as bytes: a .safetensors file that any tool opens, with a header in its metadata.
+"""Weights as bytes: a signed safetensors file (see `base.files`) that any tool opens.
 
-The metadata has one entry, `rookery`, a JSON text: format, game, net settings, step, fingerprint
-(a name for the tensors' content) and sha256. The latter is taken over the whole file, with zeros
-where it stands itself, so that no byte changes unnoticed. Nothing that is loaded can run code.
+Its header says: format, game, network settings, step, and fingerprint, a name for the tensors'
+content.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,14 +15,23 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from rookery.base import ConfigError, FileDamaged, RookeryError, fingerprint, write_atomic
+from rookery.base import (
+    ConfigError,
+    RookeryError,
+    check_digest,
+    damaged,
+    fingerprint,
+    read_file,
+    sign,
+    unsigned,
+    write_atomic,
+)
 from rookery.nets.build import NetConfig, PlanesShape, build_net
 
 FORMAT = 1
 POLICY_CELLS = "policy.cells"
 """The tensor that says where a net draws its policy on the board, if it does."""
 _ENTRY = "rookery"
-_BLANK = "0" * 64
 
 
 @dataclass(frozen=True)
@@ -91,11 +98,8 @@ def pack(state: Mapping[str, Tensor], header: WeightsHeader) -> bytes:
         "format": FORMAT,
         **asdict(header),
         "fingerprint": fingerprint(safetensors.torch.save(tensors)),
-        "sha256": _BLANK,
     }
-    draft = safetensors.torch.save(tensors, {_ENTRY: json.dumps(entry)})
-    digest = hashlib.sha256(draft).hexdigest()
-    return draft.replace(_BLANK.encode(), digest.encode(), 1)
+    return sign(safetensors.torch.save(tensors, {_ENTRY: json.dumps(unsigned(entry))}))
 
 
 def unpack(payload: bytes, game: GameSpec | None = None, *, source: str = "weights") -> Weights:
@@ -103,7 +107,7 @@ def unpack(payload: bytes, game: GameSpec | None = None, *, source: str = "weigh
 
     `source` is what messages call the payload, such as its path.
     """
-    entry = _read_entry(payload, source)
+    entry = check_digest(payload, source)
     if entry["format"] > FORMAT:
         raise RookeryError(
             f"{source} has format {entry['format']}, expected {FORMAT} or older; upgrade Rookery"
@@ -114,7 +118,7 @@ def unpack(payload: bytes, game: GameSpec | None = None, *, source: str = "weigh
     try:
         state = safetensors.torch.load(payload)
     except SafetensorError as error:
-        raise _damaged(source) from error
+        raise damaged(source) from error
     return Weights(header, state, entry["fingerprint"])
 
 
@@ -125,29 +129,11 @@ def save(path: Path, state: Mapping[str, Tensor], *, header: WeightsHeader) -> N
 
 def load(path: Path, game: GameSpec | None = None) -> Weights:
     """The weights in the file at `path`; see `unpack`."""
-    try:
-        payload = path.read_bytes()
-    except FileNotFoundError as error:
-        raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
-    return unpack(payload, game, source=str(path))
+    return unpack(read_file(path), game, source=str(path))
 
 
 def _half(tensor: Tensor) -> Tensor:
     return tensor.half() if tensor.dtype == torch.float32 else tensor
-
-
-def _read_entry(payload: bytes, source: str) -> dict[str, Any]:
-    length = int.from_bytes(payload[:8], "little")
-    try:
-        table = json.loads(payload[8 : 8 + length])
-        entry: dict[str, Any] = json.loads(table["__metadata__"][_ENTRY])
-        digest = entry["sha256"].encode()
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(source) from error
-    blanked = payload.replace(digest, _BLANK.encode(), 1)
-    if hashlib.sha256(blanked).hexdigest().encode() != digest:
-        raise _damaged(source)
-    return entry
 
 
 def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:
@@ -155,7 +141,7 @@ def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:
         game = dict(entry["game"], planes_shape=tuple(entry["game"]["planes_shape"]))
         return WeightsHeader(GameSpec(**game), NetConfig(**entry["config"]), entry["step"])
     except (LookupError, TypeError, ValueError) as error:
-        raise _damaged(source) from error
+        raise damaged(source) from error
 
 
 def _check_game(found: GameSpec, expected: GameSpec) -> None:
@@ -174,9 +160,3 @@ def _check_game(found: GameSpec, expected: GameSpec) -> None:
             f"{expected.name} is at version {expected.version} of its rules, got a net for "
             f"version {found.version}; train it again, or play with the Rookery that made it"
         )
-
-
-def _damaged(source: str) -> FileDamaged:
-    return FileDamaged(
-        f"{source} is truncated, altered or not a Rookery net; restore it from a copy"
-    )

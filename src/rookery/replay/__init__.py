@@ -1,38 +1,45 @@
-"""What the learner learns from: compact positions of many games, on disk and in a window."""
+"""Training data: rows of searched positions, on disk in shards and in a window to learn from."""
 
-from rookery.replay.books import ReplayConfig
-from rookery.replay.deck import Indices, deal
-from rookery.replay.device import DeviceWindow
-from rookery.replay.games import GameTrace, trace_games
-from rookery.replay.rows import DeviceRows, new_rows, to_samples
-from rookery.replay.sampler import EVERY, Batch, Column, prefetch, sample
-from rookery.replay.samples import Samples
-from rookery.replay.shard import from_columns, read_shard, shard_path, to_columns, write_shard
-from rookery.replay.statistics import hash_states
-from rookery.replay.window import Window, WindowStatistics
+from rookery.replay.batch import Batch, prefetch
+from rookery.replay.config import ReplayConfig
+from rookery.replay.rows import (
+    PlayedGame,
+    Rows,
+    concatenate,
+    copy_row,
+    count,
+    fetch,
+    from_columns,
+    game_starts,
+    games_in,
+    new_rows,
+    to_columns,
+    to_unit,
+)
+from rookery.replay.shard import read_shard, shard_path, write_shard
+from rookery.replay.statistics import WindowStatistics, hash_states
+from rookery.replay.window import Window
 
 __all__ = [
-    "EVERY",
     "Batch",
-    "Column",
-    "DeviceRows",
-    "DeviceWindow",
-    "GameTrace",
-    "Indices",
+    "PlayedGame",
     "ReplayConfig",
-    "Samples",
+    "Rows",
     "Window",
     "WindowStatistics",
-    "deal",
+    "concatenate",
+    "copy_row",
+    "count",
+    "fetch",
     "from_columns",
+    "game_starts",
+    "games_in",
     "hash_states",
     "new_rows",
     "prefetch",
     "read_shard",
-    "sample",
     "shard_path",
     "to_columns",
-    "to_samples",
-    "trace_games",
+    "to_unit",
     "write_shard",
 ]

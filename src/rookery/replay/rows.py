@@ -1,93 +1,187 @@
-"""Rows of finished games in a GPU's memory, on their way from self-play to the window."""
+"""Rows: the one format of training data, from the self-play kernel to the batch, on every device.
 
+A row is one searched position. States are kept as the rules store them; what the network sees is
+made when a batch is built. Kernels write and read rows in padded arrays; files and messages leave
+the padding out (`to_columns`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from rookery.games import Game
-from rookery.gpu import copy_in, to_host, zeros
-from rookery.replay.samples import Samples
+from rookery.base import Index, Number, RunFolderError, compiled
+from rookery.games import Action, Game, State
+from rookery.gpu import to_host, zeros
 
-Array = Any  # a kernel's
+Array = Any  # a NumPy array, or a kernel's array on a GPU
+UNIT = 32767
+"""Policies are stored as whole numbers of 1 / UNIT."""
+PADDED = ("legal", "policy")
 
 
-class DeviceRows(NamedTuple):
-    """R rows, each one searched position; rows of one game lie together, in order.
+class Rows(NamedTuple):
+    """R searched positions with at most L legal actions; rows of one game are adjacent, in order.
+
+    Values and results are for the player to move. During self-play the first axis is [G, T].
 
     states: [R] positions.
-    results: [R] int8 how the game ended, for the player to move.
-    values: [R, 2] float32 the search's value and draw probability.
-    num_legal: [R] int16 legal actions.
-    actions: [R, L] int16 those actions.
-    policy: [R, L] float32 the search's policy over them.
-    plies: [R] int16 moves made before the position.
-    steps: [R] int16 rows of the same game before it.
     moves: [R] int16 the move made.
+    num_legal: [R] int16 number of legal actions.
+    legal: [R, L] int16 the legal actions, then zeros.
+    policy: [R, L] int16 the search's policy over them, in units of 1 / UNIT.
+    values: [R] float32 the search's value.
+    draws: [R] float32 the search's draw probability.
+    results: [R] int8 how the game ended: WIN, DRAW or LOSS.
+    plies: [R] int16 moves made before the position.
+    openings: [R] int16 random opening moves of the game, so the ply of its first row.
+    iterations: [R] int32 training iteration in which the game ended.
     """
 
     states: Array
-    results: Array
-    values: Array
-    num_legal: Array
-    actions: Array
-    policy: Array
-    plies: Array
-    steps: Array
     moves: Array
+    num_legal: Array
+    legal: Array
+    policy: Array
+    values: Array
+    draws: Array
+    results: Array
+    plies: Array
+    openings: Array
+    iterations: Array
 
-    def fetch(self, count: int) -> "DeviceRows":
-        """The first `count` rows in the host's memory."""
-        return DeviceRows(*(to_host(column[:count]) for column in self))
 
-
-def new_rows(game: Game, count: int, device: torch.device) -> DeviceRows:
-    """Room for `count` rows."""
-
-    def column(dtype: Any, *shape: int) -> Array:
-        return zeros(device, dtype, count, *shape)
-
-    return DeviceRows(
-        states=column(game.state_dtype),
-        results=column(np.int8),
-        values=column(np.float32, 2),
-        num_legal=column(np.int16),
-        actions=column(np.int16, game.max_legal),
-        policy=column(np.float32, game.max_legal),
-        plies=column(np.int16),
-        steps=column(np.int16),
-        moves=column(np.int16),
+def new_rows(
+    game: Game,
+    *shape: int,
+    width: int | None = None,
+    device: torch.device = torch.device("cpu"),  # noqa: B008  a constant
+) -> Rows:
+    """Allocate zeroed rows; `width` is L, by default the most legal actions of the game."""
+    padded = (*shape, game.max_legal if width is None else width)
+    return Rows(
+        states=zeros(device, game.state_dtype, *shape),
+        moves=zeros(device, np.int16, *shape),
+        num_legal=zeros(device, np.int16, *shape),
+        legal=zeros(device, np.int16, *padded),
+        policy=zeros(device, np.int16, *padded),
+        values=zeros(device, np.float32, *shape),
+        draws=zeros(device, np.float32, *shape),
+        results=zeros(device, np.int8, *shape),
+        plies=zeros(device, np.int16, *shape),
+        openings=zeros(device, np.int16, *shape),
+        iterations=zeros(device, np.int32, *shape),
     )
 
 
-def to_samples(rows: DeviceRows, iteration: int) -> Samples:
-    """Rows in the host's memory as samples, all born in `iteration`."""
-    is_legal = np.arange(rows.actions.shape[1]) < rows.num_legal[:, None]
-    return Samples(
-        states=rows.states,
-        results=rows.results,
-        values=rows.values.astype(np.float16),
-        starts=np.concatenate(([0], np.cumsum(rows.num_legal, dtype=np.int64))).astype(np.uint32),
-        actions=rows.actions[is_legal],
-        probabilities=rows.policy[is_legal].astype(np.float16),
-        plies=rows.plies,
-        born=np.full(len(rows.results), iteration, np.int32),
+@compiled
+def to_unit(probability: Number) -> np.int16:
+    """Return a probability as a whole number of 1 / UNIT."""
+    return np.int16(probability * np.float32(UNIT) + np.float32(0.5))
+
+
+@compiled
+def copy_row(source: Rows, s: Index, target: Rows, t: Index) -> None:
+    """Copy row s of `source` to row t of `target`, which must be as wide."""
+    target.states[t] = source.states[s]
+    target.moves[t] = source.moves[s]
+    target.num_legal[t] = source.num_legal[s]
+    for i in range(source.num_legal[s]):
+        target.legal[t, i] = source.legal[s, i]
+        target.policy[t, i] = source.policy[s, i]
+    target.values[t] = source.values[s]
+    target.draws[t] = source.draws[s]
+    target.results[t] = source.results[s]
+    target.plies[t] = source.plies[s]
+    target.openings[t] = source.openings[s]
+    target.iterations[t] = source.iterations[s]
+
+
+def count(rows: Rows) -> int:
+    """Return the number of rows."""
+    return len(rows.moves)
+
+
+def select(rows: Rows, part: slice) -> Rows:
+    """Return a view of some of the rows."""
+    return Rows(*(column[part] for column in rows))
+
+
+def fetch(rows: Rows, number: int) -> Rows:
+    """Return a copy of the first `number` rows in host memory."""
+    return Rows(*(to_host(column[:number]) for column in rows))
+
+
+def concatenate(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts, in order, as wide as the widest part."""
+    width = max(part.legal.shape[1] for part in parts)
+    return Rows(
+        *(_join(columns) for columns in zip(*(widen(p, width) for p in parts), strict=True))
     )
 
 
-def from_samples(samples: Samples, game: Game, device: torch.device) -> DeviceRows:
-    """Samples on a GPU; steps and moves, which only reports need, stay zero."""
-    rows = new_rows(game, len(samples), device)
-    counts = np.diff(samples.starts.astype(np.int64))
-    is_legal = np.arange(game.max_legal) < counts[:, None]
-    actions = np.zeros(is_legal.shape, np.int16)
-    policy = np.zeros(is_legal.shape, np.float32)
-    actions[is_legal], policy[is_legal] = samples.actions, samples.probabilities
-    copy_in(rows.states, samples.states)
-    copy_in(rows.results, samples.results)
-    copy_in(rows.values, samples.values.astype(np.float32))
-    copy_in(rows.num_legal, counts.astype(np.int16))
-    copy_in(rows.actions, actions)
-    copy_in(rows.policy, policy)
-    copy_in(rows.plies, samples.plies)
-    return rows
+def widen(rows: Rows, width: int) -> Rows:
+    """Return the rows with space for `width` legal actions each."""
+    extra = ((0, 0), (0, width - rows.legal.shape[1]))
+    if extra[1][1] == 0:
+        return rows
+    return rows._replace(legal=np.pad(rows.legal, extra), policy=np.pad(rows.policy, extra))
+
+
+def _join(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    # Without a dtype NumPy would turn records into tuples that have no field names.
+    return np.concatenate(columns, dtype=columns[0].dtype)
+
+
+def to_columns(rows: Rows) -> dict[str, NDArray[Any]]:
+    """Return rows in host memory as plain arrays for files and messages, without padding."""
+    is_legal = _is_legal(rows.num_legal, rows.legal.shape[1])
+    raw = np.ascontiguousarray(rows.states).view(np.uint8)
+    columns = rows._asdict() | {name: getattr(rows, name)[is_legal] for name in PADDED}
+    return columns | {"states": raw.reshape(count(rows), rows.states.dtype.itemsize)}
+
+
+def from_columns(columns: Mapping[str, NDArray[Any]], *, game: Game) -> Rows:
+    """Return the rows of `game` that `to_columns` was given."""
+    dtype = game.blank_states(0).dtype
+    raw = columns["states"]
+    if raw.shape[1] != dtype.itemsize:
+        raise RunFolderError(
+            f"a {game.name} state has {dtype.itemsize} bytes, these rows have {raw.shape[1]}; "
+            "the rules changed without a new version: raise VERSION and start a new run"
+        )
+    num_legal = columns["num_legal"]
+    is_legal = _is_legal(num_legal, int(num_legal.max(initial=1)))
+    padded = {name: np.zeros(is_legal.shape, columns[name].dtype) for name in PADDED}
+    for name, array in padded.items():
+        array[is_legal] = columns[name]
+    states = np.ascontiguousarray(raw).reshape(-1).view(dtype)
+    return Rows(**{**columns, **padded, "states": states})
+
+
+def _is_legal(num_legal: NDArray[np.int16], width: int) -> NDArray[np.bool_]:
+    return np.arange(width) < num_legal[:, None]
+
+
+class PlayedGame(NamedTuple):
+    """One game of self-play, from the first position that was searched."""
+
+    first: State
+    moves: tuple[Action, ...]
+    result: int
+    """WIN, DRAW or LOSS for the player to move in `first`."""
+
+
+def games_in(rows: Rows) -> Iterator[PlayedGame]:
+    """Yield the games that the rows hold, in order."""
+    starts = game_starts(rows).tolist()
+    for first, end in zip(starts, [*starts[1:], count(rows)], strict=True):
+        moves = tuple(rows.moves[first:end].tolist())
+        yield PlayedGame(rows.states[first], moves, int(rows.results[first]))
+
+
+def game_starts(rows: Rows) -> NDArray[np.int64]:
+    """Return the index of each game's first row."""
+    return np.flatnonzero(rows.plies == rows.openings)

@@ -1,44 +1,74 @@
-"""Figures about a window that tell whether self-play still finds something new."""
+"""Figures of a window that tell whether self-play still finds something new."""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
-from rookery.games import States
-from rookery.replay.samples import Samples
+from rookery.gpu import as_tensor
+from rookery.replay.rows import UNIT, Rows
 
-CHUNK = 1 << 20  # policy entries converted at a time
-
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
-_SHIFT = np.uint64(32)
-
-
-def duplicate_share(states: States) -> float:
-    """Share of rows whose position occurs in an earlier row.
-
-    All rows are counted: a few positions, the first above all, make up most of the copies, so
-    that a subset would tell little.
-    """
-    return 1.0 - len(np.unique(hash_states(states))) / len(states) if len(states) else 0.0
+CHUNK = 1 << 18
+"""Rows looked at together, to bound the memory that this takes."""
+MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # 2**64 / golden ratio, odd, as a signed number
+LOW_BITS = 2**35 - 1
 
 
-def hash_states(states: States) -> NDArray[np.uint64]:
-    """[R] 64-bit hashes of the states' bytes; different positions practically never share one."""
-    itemsize = states.dtype.itemsize
-    padded = np.zeros((len(states), -(-itemsize // 8) * 8), np.uint8)
-    padded[:, :itemsize] = np.ascontiguousarray(states).view(np.uint8).reshape(-1, itemsize)
-    hashes = np.zeros(len(states), np.uint64)
-    for word in padded.view(np.uint64).T:
-        hashes = (hashes ^ word) * _MULTIPLIER
-        hashes = (hashes ^ hashes >> _SHIFT) * _MULTIPLIER
-        hashes ^= hashes >> _SHIFT
+@dataclass(frozen=True)
+class WindowStatistics:
+    """What a window holds."""
+
+    rows: int
+    rows_made: int
+    """Rows ever made, the dropped ones too."""
+    mean_age: float
+    """Mean number of iterations since a row was made."""
+    duplicate_share: float
+    """Share of rows whose position occurs in an earlier row."""
+    policy_entropy: float
+    """Mean entropy of the search's policies, in nats."""
+
+
+def hash_states(states: Any) -> Tensor:
+    """Return [R] 64-bit hashes of states on their device; collisions are very unlikely."""
+    size = states.dtype.itemsize
+    raw = as_tensor(states.view(np.dtype(np.uint8)).reshape(-1, size))
+    words = torch.nn.functional.pad(raw, (0, -size % 8)).view(torch.int64)
+    hashes = torch.zeros(len(words), dtype=torch.int64, device=raw.device)
+    for word in words.unbind(1):
+        for _ in range(2):
+            hashes = (hashes ^ word) * MULTIPLIER
+            hashes = hashes ^ ((hashes >> 29) & LOW_BITS)
     return hashes
 
 
-def mean_entropy(samples: Samples) -> float:
-    """Mean entropy of the rows' policies, in nats."""
-    total = 0.0
-    for first in range(0, len(samples.probabilities), CHUNK):
-        chances = samples.probabilities[first : first + CHUNK].astype(np.float32)
-        chances = chances[chances > 0]
-        total -= float((chances * np.log(chances)).sum(dtype=np.float64))
-    return total / len(samples) if len(samples) else 0.0
+def window_statistics(
+    rows: Rows, parts: list[slice], *, rows_made: int, iteration: int
+) -> WindowStatistics:
+    """Return the figures of the rows at `parts` of a ring, seen in `iteration`."""
+    chunks = [
+        slice(first, min(first + CHUNK, part.stop))
+        for part in parts
+        for first in range(part.start, part.stop, CHUNK)
+    ]
+    size = sum(part.stop - part.start for part in parts)
+    if not size:
+        return WindowStatistics(0, rows_made, mean_age=0.0, duplicate_share=0.0, policy_entropy=0.0)
+    hashes = torch.cat([hash_states(rows.states[chunk]) for chunk in chunks])
+    births = sum(float(as_tensor(rows.iterations)[chunk].double().sum()) for chunk in chunks)
+    return WindowStatistics(
+        rows=size,
+        rows_made=rows_made,
+        mean_age=iteration - births / size,
+        duplicate_share=1.0 - len(torch.unique(hashes)) / size,
+        policy_entropy=sum(_entropy(rows, chunk) for chunk in chunks) / size,
+    )
+
+
+def _entropy(rows: Rows, chunk: slice) -> float:
+    """Return the sum of the entropies of some of the rows' policies."""
+    policies, num_legal = as_tensor(rows.policy)[chunk], as_tensor(rows.num_legal)[chunk]
+    is_legal = torch.arange(policies.shape[1], device=policies.device) < num_legal[:, None]
+    return float(torch.special.entr(policies * is_legal / UNIT).sum())

@@ -1,81 +1,163 @@
-"""The window: the newest rows, which the learner draws from. It grows with the run.
+"""The replay window: the newest rows of a run, on the learner's device.
 
-Rows are dropped one by one, oldest first (row-exact); a shard is needed as long as one of its
-rows is left. Which rows are left follows from the rows made so far alone, so that a window
-read back from its shards equals the one that was lost.
+Rows are dropped one by one, oldest first; a shard is needed as long as the window holds one of its
+rows. Which rows it holds follows from the rows made so far alone, so a window that is read back
+from its shards equals the one that was lost.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from rookery.games import Game
-from rookery.replay.books import Books, ReplayConfig
-from rookery.replay.samples import Samples
-from rookery.replay.statistics import duplicate_share, mean_entropy
+from rookery.gpu import as_tensor, to_host, view
+from rookery.replay.batch import Batch, Deal, build_batch, symmetries_of
+from rookery.replay.config import ReplayConfig
+from rookery.replay.rows import PADDED, Rows, concatenate, count, new_rows, select, widen
+from rookery.replay.statistics import WindowStatistics, window_statistics
+
+CPU = torch.device("cpu")
+FIRST_WIDTH = 8
+"""Legal actions that rows in host memory have space for at first; doubled when more arrive."""
 
 
 @dataclass(frozen=True)
-class WindowStatistics:
-    """What is in a window."""
-
-    rows: int
-    rows_made: int
-    """Rows ever made, the dropped ones too."""
-    mean_age: float
-    """Iterations since a row was made."""
-    duplicate_share: float
-    """Share of rows whose position occurs in an earlier row."""
-    policy_entropy: float
-    """Mean entropy of the search's policies, in nats."""
+class _Shard:
+    number: int
+    end: int
+    """Rows made up to its last one."""
 
 
 class Window:
-    """The newest rows of a run, in the order they were made."""
+    """A ring of at most `config.window_max` rows, of which the newest are in the window."""
 
-    def __init__(self, game: Game, config: ReplayConfig) -> None:
-        self.game = game
-        self.config = config
-        self.samples = Samples.empty(game)
-        self.books = Books(config)
-
-    def refill(self, shards: Iterable[tuple[int, Samples]], rows_made: int) -> None:
-        """Take up the rows of the shards (number, samples), the last of `rows_made`, in order."""
-        loaded = list(shards)
-        self.books.expect(rows_made, loaded=sum(len(samples) for _, samples in loaded))
-        for number, samples in loaded:
-            self.books.next_shard = number
-            self.add(samples)
+    def __init__(self, game: Game, config: ReplayConfig, device: torch.device = CPU) -> None:
+        self.game, self.config, self.device = game, config, device
+        self.rows_made = 0
+        """Rows ever made, the dropped ones too."""
+        self.next_shard = 0
+        self._size = 0
+        self._shards: list[_Shard] = []
+        width = min(FIRST_WIDTH, game.max_legal) if device.type == "cpu" else game.max_legal
+        self._ring = new_rows(game, config.window_max, width=width, device=device)
+        self._oldest = torch.zeros(1, dtype=torch.int64, device=device)
+        self._num_rows = torch.zeros(1, dtype=torch.int64, device=device)
+        self._symmetries = symmetries_of(game, device)
 
     def __len__(self) -> int:
-        return len(self.samples)
-
-    @property
-    def rows_made(self) -> int:
-        """Rows ever made, the dropped ones too."""
-        return self.books.rows_made
+        return self._size
 
     @property
     def shard_numbers(self) -> tuple[int, ...]:
-        """The shards that rows of the window come from; all earlier ones may be deleted."""
-        return self.books.shard_numbers
+        """The shards that hold rows of the window; all earlier ones may be deleted."""
+        return tuple(shard.number for shard in self._shards)
 
-    def add(self, samples: Samples) -> int:
-        """Append the rows of a new shard, drop what no longer fits; returns the shard's number."""
-        number = self.books.enter(len(samples))
-        held = len(self)
-        drop = held + len(samples) - self.books.rows
-        old = self.samples.between(min(drop, held), held)
-        new = samples.between(max(0, drop - held), len(samples))
-        self.samples = Samples.concatenate([old, new])
+    def add(self, rows: Rows) -> int:
+        """Add the rows of a new shard, drop the oldest; return the shard's number."""
+        self._write(rows)
+        number, new = self.next_shard, count(rows)
+        self.next_shard += 1
+        self.rows_made += new
+        self._size = min(self._size + new, self.config.capacity(self.rows_made))
+        first = self.rows_made - self._size
+        shards = [*self._shards, _Shard(number, self.rows_made)]
+        self._shards = [shard for shard in shards if shard.end > first]
+        self._oldest.fill_(first % self.config.window_max)
+        self._num_rows.fill_(self._size)
         return number
 
-    def statistics(self, iteration: int) -> WindowStatistics:
-        """Figures of the window, seen in `iteration`."""
-        born = self.samples.born
-        return WindowStatistics(
-            rows=len(self),
-            rows_made=self.rows_made,
-            mean_age=float(iteration - born.mean()) if len(self) else 0.0,
-            duplicate_share=duplicate_share(self.samples.states),
-            policy_entropy=mean_entropy(self.samples),
+    def refill(self, shards: Iterable[tuple[int, Rows]], rows_made: int) -> None:
+        """Read back the shards (number, rows), in order: the last of `rows_made` rows."""
+        loaded = list(shards)
+        self.rows_made = rows_made - sum(count(rows) for _, rows in loaded)
+        for number, rows in loaded:
+            self.next_shard = number
+            self.add(rows)
+
+    def newest(self, number: int) -> Rows:
+        """Return a copy of the newest `number` rows in host memory, the oldest of them first."""
+        parts = self._newest(number)
+        return concatenate([Rows(*map(to_host, select(self._ring, part))) for part in parts])
+
+    def batch(
+        self,
+        card: NDArray[np.int64] | torch.Tensor,
+        offsets: NDArray[np.int64] | torch.Tensor,
+        *,
+        stream: np.uint64,
+        result_mix: float,
+    ) -> Batch:
+        """Build a batch of the cards `offsets` [B] behind number `card` [1] (see `sampling`)."""
+        if not self._size:
+            raise ValueError("the window is empty; add rows before building a batch")
+        deal = Deal(
+            card=view(torch.as_tensor(card)),
+            offsets=view(torch.as_tensor(offsets)),
+            oldest=view(self._oldest),
+            num_rows=view(self._num_rows),
+            stream=stream,
         )
+        return build_batch(
+            self.game,
+            self._ring,
+            deal=deal,
+            symmetries=self._symmetries,
+            result_mix=result_mix,
+            size=len(offsets),
+            device=self.device,
+        )
+
+    def statistics(self, iteration: int) -> WindowStatistics:
+        """Return figures of the window in `iteration`; on a GPU this waits for the device."""
+        parts = self._newest(self._size)
+        return window_statistics(self._ring, parts, rows_made=self.rows_made, iteration=iteration)
+
+    def _newest(self, number: int) -> list[slice]:
+        """Return where the newest `number` rows lie in the ring: behind its end comes its start."""
+        room = self.config.window_max
+        first = (self.rows_made - number) % room
+        return [slice(first, min(first + number, room)), slice(0, max(0, first + number - room))]
+
+    def _write(self, rows: Rows) -> None:
+        """Copy rows to their places in the ring; of too many, the newest."""
+        room, new = self.config.window_max, count(rows)
+        self._make_wider(rows.legal.shape[1])
+        skipped = max(0, new - room)
+        first = (self.rows_made + skipped) % room
+        end = min(first + new - skipped, room)
+        split = skipped + end - first
+        self._copy(select(rows, slice(skipped, split)), slice(first, end))
+        self._copy(select(rows, slice(split, new)), slice(0, new - split))
+
+    def _copy(self, rows: Rows, span: slice) -> None:
+        for name, target, values in zip(Rows._fields, self._ring, rows, strict=True):
+            tensor, source = _plain(target)[span], torch.from_numpy(_contiguous(values))
+            if name in PADDED:
+                tensor = tensor[:, : source.shape[1]]
+            tensor.copy_(source)
+
+    def _make_wider(self, width: int) -> None:
+        """Make space for rows of more legal actions; only rows in host memory are narrower."""
+        present = self._ring.legal.shape[1]
+        if width > present:
+            self._ring = widen(self._ring, min(self.game.max_legal, max(width, 2 * present)))
+
+
+def _plain(column: Any) -> torch.Tensor:
+    """Return torch's view of a column; records as bytes."""
+    if column.dtype.names:
+        return as_tensor(
+            column.view(np.dtype(np.uint8)).reshape(len(column), column.dtype.itemsize)
+        )
+    return as_tensor(column)
+
+
+def _contiguous(values: NDArray[Any]) -> NDArray[Any]:
+    values = np.ascontiguousarray(values)
+    if values.dtype.names:
+        return values.view(np.uint8).reshape(len(values), values.dtype.itemsize)
+    return values

@@ -1,15 +1,17 @@
-"""Self-play: many games at once against oneself, as records to learn from."""
+"""Self-play: many games at once against oneself, as rows to learn from."""
 
 from rookery.selfplay.config import SelfPlayConfig
-from rookery.selfplay.device import DeviceSelfPlay, Stretch
-from rookery.selfplay.play import SelfPlay
-from rookery.selfplay.report import SelfPlayReport, merge_plays
+from rookery.selfplay.cpu import CpuSelfPlay
+from rookery.selfplay.gpu import Enqueued, GpuSelfPlay
+from rookery.selfplay.report import Played, SelfPlayReport, merge_reports, report_rows
 
 __all__ = [
-    "DeviceSelfPlay",
-    "SelfPlay",
+    "CpuSelfPlay",
+    "Enqueued",
+    "GpuSelfPlay",
+    "Played",
     "SelfPlayConfig",
     "SelfPlayReport",
-    "Stretch",
-    "merge_plays",
+    "merge_reports",
+    "report_rows",
 ]

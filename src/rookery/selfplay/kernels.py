@@ -1,4 +1,4 @@
-"""One ply of one game of self-play, and the start of a new one. Scalar, for any device."""
+"""One ply of one game of self-play, and the start of a new game. Scalar, for any device."""
 
 from functools import cache
 from types import ModuleType
@@ -8,16 +8,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import Index, Number, compiled, namespace, parallel, uniform
+from rookery.base import Index, compiled, namespace, parallel, uniform
 from rookery.games import DRAW, LOSS, ONGOING, Game, bind_repetitions
 from rookery.selfplay.config import SelfPlayConfig
-from rookery.selfplay.exploration import draw_index, draw_opening_plies
-from rookery.selfplay.history import History
-from rookery.selfplay.openings import bind as bind_openings
+from rookery.selfplay.drawing import bind_openings, draw_index, draw_opening_plies
+from rookery.selfplay.games import Games, check_resignation, label_rows, resigns, write_policy
 
 
 class SelfPlayParams(NamedTuple):
-    """How the games are played, as plain numbers that kernels take."""
+    """`SelfPlayConfig` as plain numbers that kernels take."""
 
     temperature: float
     temperature_plies: int
@@ -29,7 +28,7 @@ class SelfPlayParams(NamedTuple):
 
 
 def selfplay_params(config: SelfPlayConfig, game: Game) -> SelfPlayParams:
-    """The part of the settings that kernels need."""
+    """Return the settings that kernels need."""
     return SelfPlayParams(
         temperature=config.temperature,
         temperature_plies=config.temperature_plies,
@@ -55,107 +54,87 @@ class Moves(NamedTuple):
 
 
 @compiled
-def choose(history: History, moves: Moves, params: SelfPlayParams, row: Index, g: Index) -> Index:
-    """The move to make from `row`: drawn from the policy in the first plies, then the best."""
-    if history.first_plies[g] + history.lengths[g] < params.temperature_plies:
-        count, streams = np.int64(history.num_legal[g, row]), history.streams
-        index = draw_index(history.policy[g, row], count, params.temperature, streams, g)
-        return np.int64(history.policy_actions[g, row, index])
+def choose(games: Games, moves: Moves, params: SelfPlayParams, row: Index, g: Index) -> Index:
+    """Return the move to make: drawn from the policy in the first plies, then the best."""
+    if games.openings[g] + games.lengths[g] < params.temperature_plies:
+        count = np.int64(games.rows.num_legal[g, row])
+        index = draw_index(moves.policy[g], count, params.temperature, games.streams, g)
+        return np.int64(games.rows.legal[g, row, index])
     return np.int64(moves.actions[g])
 
 
-@compiled
-def resigns(
-    history: History, params: SelfPlayParams, value: Number, mover: Index, g: Index
-) -> bool:
-    """Whether the player who found `value` resigns; in games played on it is only noted."""
-    if params.resign == 0 or value >= -params.resign:
-        return False
-    if history.plays_on[g] and history.gave_up[g] == 0:
-        history.gave_up[g] = mover
-    return not history.plays_on[g]
-
-
-@compiled
-def check_resignation(history: History, g: Index) -> None:
-    """Count a game that has ended and in which somebody would have resigned."""
-    if history.gave_up[g] != 0:
-        history.checks[g] += 1
-        history.errors[g] += history.results[g] != -history.gave_up[g]
-
-
-def _bind_steps(rules: ModuleType) -> ModuleType:
+def _bind_rows(rules: ModuleType) -> ModuleType:
     @compiled
-    def write(history, roots, moves, row, g):  # type: ignore[no-untyped-def]
-        """Write down the position and its policy."""
-        history.states[g, row] = roots[g]
-        history.values[g, row, 0] = moves.values[g, 0]
-        history.values[g, row, 1] = moves.values[g, 1]
-        count = rules.legal(roots[g], history.policy_actions[g, row])
-        history.num_legal[g, row] = count
-        for i in range(count):
-            history.policy[g, row, i] = moves.policy[g, i]
+    def write(games, roots, moves, row, g):  # type: ignore[no-untyped-def]
+        """Store the position with its legal actions, policy and value."""
+        rows = games.rows
+        rows.states[g, row] = roots[g]
+        rows.values[g, row] = moves.values[g, 0]
+        rows.draws[g, row] = moves.values[g, 1]
+        rows.num_legal[g, row] = rules.legal(roots[g], rows.legal[g, row])
+        write_policy(games, moves.policy[g], row, g)
 
-    return namespace(f"{rules.__name__}.ply", {"write": write})
+    return namespace(f"{rules.__name__}.rows", {"write": write})
 
 
 def bind_one(rules: ModuleType) -> ModuleType:
-    """`advance` and `restart` of one game."""
-    steps, openings, repeats = _bind_steps(rules), bind_openings(rules), bind_repetitions(rules)
+    """Return `advance` and `restart` of one game."""
+    rows, openings, repeats = _bind_rows(rules), bind_openings(rules), bind_repetitions(rules)
 
     @compiled
-    def advance(history, roots, repetitions, moves, params, g):  # type: ignore[no-untyped-def]
-        """Make a move in game g; its result is set where that ends it."""
-        row = np.int64(history.firsts[g] + history.lengths[g])
-        steps.write(history, roots, moves, row, g)
-        action = choose(history, moves, params, row, g)
-        history.actions[g, row] = action
-        history.lengths[g] += 1
+    def advance(games, roots, repetitions, moves, params, g):  # type: ignore[no-untyped-def]
+        """Make a move in game g; set its result and label its rows if that ends it."""
+        row = np.int64(games.firsts[g] + games.lengths[g])
+        rows.write(games, roots, moves, row, g)
+        action = choose(games, moves, params, row, g)
+        games.rows.moves[g, row] = action
+        games.lengths[g] += 1
         repeats.play(repetitions, roots[g], action, g)
         outcome = rules.outcome(roots[g])
-        mover = 1 if history.lengths[g] % 2 == 1 else -1  # who made the move
-        history.results[g] = ONGOING
+        mover = 1 if games.lengths[g] % 2 == 1 else -1  # who made the move
+        games.results[g] = ONGOING
         if outcome != ONGOING:
-            history.results[g] = -mover * outcome
-        elif history.first_plies[g] + history.lengths[g] >= params.max_plies:
-            history.results[g] = DRAW
-        elif resigns(history, params, moves.values[g, 0], mover, g):
-            history.results[g] = mover * LOSS
-        if history.results[g] != ONGOING:
-            check_resignation(history, g)
+            games.results[g] = -mover * outcome
+        elif games.openings[g] + games.lengths[g] >= params.max_plies:
+            games.results[g] = DRAW
+        elif resigns(games, params.resign, moves.values[g, 0], mover, g):
+            games.results[g] = mover * LOSS
+        if games.results[g] != ONGOING:
+            check_resignation(games, g)
+            label_rows(games, g)
 
     @compiled
-    def restart(history, roots, repetitions, params, g):  # type: ignore[no-untyped-def]
-        """Begin a new game in place g, with a random opening where the draw says so."""
-        row = history.firsts[g]
-        scratch, legal = history.states[g, row:], history.policy_actions[g, row]
+    def restart(games, roots, repetitions, params, g):  # type: ignore[no-untyped-def]
+        """Start a new game in place of game g, with a random opening if the draw says so."""
+        row = games.firsts[g]
+        scratch, legal = games.rows.states[g, row:], games.rows.legal[g, row]
         share, most = params.opening_share, params.opening_plies
-        plies = draw_opening_plies(share, most, history.streams, g)
-        while not openings.open_game(roots, repetitions, plies, scratch, legal, history.streams, g):
-            plies = draw_opening_plies(share, most, history.streams, g)
-        history.first_plies[g] = plies
-        history.lengths[g] = 0
-        history.results[g] = ONGOING
-        history.gave_up[g] = 0
+        plies = draw_opening_plies(share, most, games.streams, g)
+        while not openings.open_game(roots, repetitions, plies, scratch, legal, games.streams, g):
+            plies = draw_opening_plies(share, most, games.streams, g)
+        games.openings[g] = plies
+        games.lengths[g] = 0
+        games.results[g] = ONGOING
+        games.would_resign[g] = 0
         if params.resign > 0:
-            history.plays_on[g] = uniform(history.streams, g) < params.resign_check
+            games.never_resigns[g] = uniform(games.streams, g) < params.resign_check
 
     return namespace(f"{rules.__name__}.selfplay", {"advance": advance, "restart": restart})
 
 
 @cache
 def bind(rules: ModuleType) -> ModuleType:
-    """`advance` and `restart` over games, on CPU threads, for the game of `rules`."""
+    """Return `advance` and `restart` over games, on CPU threads, for the game of `rules`."""
     one = bind_one(rules)
 
     @parallel
-    def advance(history, roots, repetitions, moves, params):  # type: ignore[no-untyped-def]
+    def advance(games, roots, repetitions, moves, params):  # type: ignore[no-untyped-def]
         for g in numba.prange(roots.shape[0]):
-            one.advance(history, roots, repetitions, moves, params, np.int64(g))
+            one.advance(games, roots, repetitions, moves, params, np.int64(g))
 
     @parallel
-    def restart(history, roots, repetitions, params, games):  # type: ignore[no-untyped-def]
-        for i in numba.prange(games.shape[0]):
-            one.restart(history, roots, repetitions, params, np.int64(games[i]))
+    def restart(games, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
+        for i in numba.prange(indices.shape[0]):
+            one.restart(games, roots, repetitions, params, np.int64(indices[i]))
 
     return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})

@@ -1,4 +1,4 @@
-"""What a stretch of self-play did."""
+"""What self-play did in one iteration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,38 +6,49 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.replay import DeviceRows, hash_states
+from rookery.replay import Rows, count, game_starts, hash_states
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
 
 
 @dataclass(frozen=True)
 class SelfPlayReport:
-    """What a stretch of self-play did."""
+    """What self-play did in some period."""
 
     games: int
+    """Games that ended."""
     positions: int
+    """Positions searched."""
     simulations: int
     evaluations: int
     seconds: float
     mean_length: float
+    """Mean number of plies of the games that ended, random openings included."""
     first_wins: float
     """Share of finished games won by the player who moved first."""
     draws: float
     duplicate_games: float
-    """Share of finished games that equal another one of the stretch, move for move."""
+    """Share of finished games that equal another one of the period, move for move."""
     resign_checks: int = 0
-    """Games played on though somebody would have resigned."""
+    """Games played to the end although one player would have resigned."""
     resign_errors: int = 0
-    """Those of them that he did not lose."""
+    """Of those, games that the resigning player did not lose."""
 
 
-def merge_plays(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
-    """What several stretches, played side by side, did together."""
+@dataclass(frozen=True)
+class Played:
+    """Rows of the games that ended in some period of self-play; there may be none."""
+
+    rows: Rows
+    report: SelfPlayReport
+
+
+def merge_reports(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
+    """Return the report of several periods that passed side by side."""
     games = max(sum(report.games for report in reports), 1)
 
     def mean(name: str) -> float:
-        """Over games."""
+        """Return the mean over games."""
         return float(sum(getattr(report, name) * report.games for report in reports) / games)
 
     return SelfPlayReport(
@@ -56,42 +67,45 @@ def merge_plays(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
 
 
 def report_rows(
-    rows: DeviceRows,
+    rows: Rows,
     *,
     positions: int,
     simulations: int,
     evaluations: int,
     seconds: float,
-    resign_checks: int = 0,
-    resign_errors: int = 0,
+    resign_checks: int,
+    resign_errors: int,
 ) -> SelfPlayReport:
-    """A stretch that searched `positions`, and whose ended games are `rows` of the host."""
-    starts = np.flatnonzero(rows.steps == 0)
-    if not len(starts):
-        return SelfPlayReport(
-            0, positions, positions * simulations, evaluations, seconds, 0.0, 0.0, 0.0, 0.0
-        )
-    ends = np.append(starts[1:], len(rows.steps)) - 1
-    is_first = rows.plies[starts] % 2 == 0
-    results = np.where(is_first, rows.results[starts], -rows.results[starts])
+    """Return the report of a period that searched `positions` and whose finished games are `rows`.
+
+    `simulations` are per position; `rows` are in host memory.
+    """
+    starts = game_starts(rows)
+    number = max(len(starts), 1)
+    ends = np.append(starts[1:], count(rows)) - 1 if len(starts) else starts
+    results = np.where(rows.plies[starts] % 2 == 0, rows.results[starts], -rows.results[starts])
     return SelfPlayReport(
         games=len(starts),
         positions=positions,
         simulations=positions * simulations,
         evaluations=evaluations,
         seconds=seconds,
-        mean_length=float(rows.plies[ends].mean() + 1),
-        first_wins=float((results > 0).mean()),
-        draws=float((results == 0).mean()),
-        duplicate_games=1.0 - len(np.unique(_hash_games(rows, starts))) / len(starts),
+        mean_length=float((rows.plies[ends] + 1).sum()) / number,
+        first_wins=float((results > 0).sum()) / number,
+        draws=float((results == 0).sum()) / number,
+        duplicate_games=(len(starts) - len(np.unique(_hash_games(rows, starts)))) / number,
         resign_checks=resign_checks,
         resign_errors=resign_errors,
     )
 
 
-def _hash_games(rows: DeviceRows, starts: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A hash of each game's first position and its moves."""
+def _hash_games(rows: Rows, starts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a hash of each game's first position and its moves."""
+    if not len(starts):
+        return np.zeros(0, np.uint64)
+    steps = (rows.plies - rows.openings).astype(np.uint64)
     with np.errstate(over="ignore"):
-        factors = _MULTIPLIER ** (rows.steps.astype(np.uint64) + np.uint64(1))
+        factors = _MULTIPLIER ** (steps + np.uint64(1))
         moves = np.add.reduceat((rows.moves.astype(np.uint64) + np.uint64(1)) * factors, starts)
-        return hash_states(rows.states[starts]) * _MULTIPLIER + moves
+        first = hash_states(rows.states[starts]).numpy().view(np.uint64)
+        return first * _MULTIPLIER + moves

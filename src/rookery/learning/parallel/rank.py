@@ -51,7 +51,7 @@ class RankLearner(Learner):
             if group.rank != source:
                 self.restore(unpack_arrays(state)[0])
         kind = self._kind(group)
-        self._method = kind(self.net, group=group, config=self.config, precision=self.precision)
+        self._gradients = kind(self.net, group=group, config=self.config, precision=self.precision)
         self._share_out(even_shares(self._part_rows, group.size))
 
     def leave(self) -> None:
@@ -117,5 +117,5 @@ class RankLearner(Learner):
     def _share_out(self, shares: list[int]) -> None:
         assert self._group is not None
         rank = self._group.rank
-        self._mine = rows_of(rank, shares, parts=self.config.accumulate)
-        self._method.share = shares[rank] / sum(shares)
+        self._offsets = rows_of(rank, shares, parts=self.config.accumulate)
+        self._gradients.share = shares[rank] / sum(shares)

@@ -46,7 +46,7 @@ class PipelineLearner(Learner):
         part = split_net(net, group.rank, num_parts=group.size).to(device)
         super().__init__(game, part, config=config, seed=seed)
         self._group = group
-        self._method = Pipeline(
+        self._gradients = Pipeline(
             part,
             planes_shape=game.planes_shape,
             group=group,
@@ -66,7 +66,6 @@ class PipelineLearner(Learner):
         if not whole:
             return {}
         whole["updates"] = np.array([self.updates], np.int64)
-        whole["rows_owed"] = np.array([self.rows_owed], np.float64)
         return whole
 
     def play_arrays(self) -> states.Arrays:

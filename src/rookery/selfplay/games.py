@@ -1,0 +1,146 @@
+"""The games in progress: what self-play writes down until a game ends. Scalar, for any device."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rookery.base import Index, Number, compiled
+from rookery.games import ONGOING, Game
+from rookery.gpu import copy_in, zeros
+from rookery.replay import Rows, copy_row, new_rows, to_unit
+
+CPU = torch.device("cpu")
+
+
+class Games(NamedTuple):
+    """G games in progress with T rows each. A game's rows may follow those of finished games.
+
+    rows: [G, T] the positions searched so far; see `replay.Rows`.
+    firsts: [G] row of the game's first position; rows before it belong to finished games.
+    lengths: [G] positions searched.
+    openings: [G] random opening moves.
+    results: [G] ONGOING, or the result for the player to move in the first position.
+    streams: [G] states of `base.uniform`.
+    never_resigns: [G] whether the game is played to its end to check resignation.
+    would_resign: [G] who would have resigned in such a game: 1 the player to move in the first
+        position, -1 the other one, 0 none.
+    resign_checks: [G] games so far in which one player would have resigned.
+    resign_errors: [G] of those, games that this player did not lose.
+    """
+
+    rows: Rows
+    firsts: Any
+    lengths: Any
+    openings: Any
+    results: Any
+    streams: Any
+    never_resigns: Any
+    would_resign: Any
+    resign_checks: Any
+    resign_errors: Any
+
+
+def new_games(
+    game: Game,
+    num_games: int,
+    num_rows: int,
+    *,
+    streams: NDArray[np.uint64],
+    device: torch.device = CPU,
+) -> Games:
+    """Allocate `num_games` games of `num_rows` rows; they must be started."""
+
+    def column(dtype: Any) -> Any:
+        return zeros(device, dtype, num_games)
+
+    games = Games(
+        rows=new_rows(game, num_games, num_rows, device=device),
+        firsts=column(np.int32),
+        lengths=column(np.int32),
+        openings=column(np.int32),
+        results=column(np.int8),
+        streams=column(np.uint64),
+        never_resigns=column(np.int8),
+        would_resign=column(np.int8),
+        resign_checks=column(np.int32),
+        resign_errors=column(np.int32),
+    )
+    copy_in(games.streams, streams)
+    return games
+
+
+@compiled
+def write_policy(games: Games, policy: NDArray[np.float32], row: Index, g: Index) -> None:
+    """Store the policy [L] of a position whose legal actions are stored."""
+    for i in range(games.rows.num_legal[g, row]):
+        games.rows.policy[g, row, i] = to_unit(policy[i])
+
+
+@compiled
+def label_rows(games: Games, g: Index) -> None:
+    """Write into the rows of game g, which has ended, what is known only now."""
+    first, result = games.firsts[g], games.results[g]
+    for step in range(games.lengths[g]):
+        games.rows.results[g, first + step] = result if step % 2 == 0 else -result
+        games.rows.plies[g, first + step] = games.openings[g] + step
+        games.rows.openings[g, first + step] = games.openings[g]
+
+
+@compiled
+def count_finished(games: Games, g: Index) -> Index:
+    """Return how many of the first rows of game g belong to finished games."""
+    is_over = games.results[g] != ONGOING
+    return np.int64(games.firsts[g] + (games.lengths[g] if is_over else 0))
+
+
+@compiled
+def rows_of(games: Games, g: Index) -> Rows:
+    """Return the rows of game g as rows [T]."""
+    rows = games.rows
+    return Rows(
+        rows.states[g],
+        rows.moves[g],
+        rows.num_legal[g],
+        rows.legal[g],
+        rows.policy[g],
+        rows.values[g],
+        rows.draws[g],
+        rows.results[g],
+        rows.plies[g],
+        rows.openings[g],
+        rows.iterations[g],
+    )
+
+
+@compiled
+def take_finished(games: Games, g: Index, target: Rows, first: Index, iteration: Index) -> None:
+    """Move the finished rows of game g to `target`, from row `first` on; the others move up."""
+    rows, finished = rows_of(games, g), count_finished(games, g)
+    for i in range(finished):
+        rows.iterations[i] = iteration
+        copy_row(rows, np.int64(i), target, np.int64(first + i))
+    if games.results[g] != ONGOING:
+        games.lengths[g] = 0
+    for i in range(games.lengths[g]):
+        copy_row(rows, np.int64(finished + i), rows, np.int64(i))
+    games.firsts[g] = 0
+
+
+@compiled
+def resigns(games: Games, threshold: Number, value: Number, mover: Index, g: Index) -> bool:
+    """Return whether the player who found `value` resigns; note it in games played to the end."""
+    if threshold == 0 or value >= -threshold:
+        return False
+    if games.never_resigns[g] and games.would_resign[g] == 0:
+        games.would_resign[g] = mover
+    return not games.never_resigns[g]
+
+
+@compiled
+def check_resignation(games: Games, g: Index) -> None:
+    """Count a finished game in which one player would have resigned."""
+    if games.would_resign[g] != 0:
+        games.resign_checks[g] += 1
+        games.resign_errors[g] += games.results[g] != -games.would_resign[g]

@@ -1,0 +1,186 @@
+"""Self-play on a GPU: the host replays waves and fetches the games that have ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rookery.base import seeds
+from rookery.games import Game
+from rookery.gpu import Graph, Stopwatch, as_tensor, copy_in, launch, view, zeros
+from rookery.search import DeviceEvaluator, GpuTrees, SearchConfig, visit_table
+from rookery.selfplay.config import SelfPlayConfig
+from rookery.selfplay.drawing import MIN_ROWS
+from rookery.selfplay.finished import Counts, FinishedRows
+from rookery.selfplay.games import new_games
+from rookery.selfplay.gpu_kernels import Arena, Schedule, bind
+from rookery.selfplay.kernels import Moves, selfplay_params
+from rookery.selfplay.packing import pack_games, unpack_games
+from rookery.selfplay.report import Played, report_rows
+
+WAVES = 8
+"""Waves per graph; games that have ended wait for the next one."""
+SPARE = 2
+"""A game has rows for this many of the longest games and of the moves between collections."""
+
+
+@dataclass(frozen=True)
+class Enqueued:
+    """Moves of all games that were enqueued, and the games that will have ended by then."""
+
+    finished: FinishedRows
+    simulations: int
+    stopwatch: Stopwatch
+
+
+class GpuSelfPlay:
+    """`config.games` games, each at its own pace; each is restarted when it ends."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: DeviceEvaluator,
+        *,
+        config: SelfPlayConfig,
+        search: SearchConfig,
+        moves: int,
+        seed: int,
+    ) -> None:
+        """`moves` is about how many moves a game makes between two collections."""
+        self.config, self._game, self._device = config, game, evaluator.device
+        self._trees = GpuTrees(
+            game,
+            evaluator,
+            config=search,
+            explore=True,
+            num_games=config.games,
+            max_simulations=config.max_simulations(),
+            seed=seed,
+        )
+        self._kernels = bind(game.rules, search.method)
+        self._is_done = zeros(self._device, np.bool_, config.games)
+        self._positions = torch.zeros(config.games, dtype=torch.int64, device=self._device)
+        self._longest = max(MIN_ROWS, config.longest_game(game))
+        self._arena = self._new_arena(search.considered, SPARE * (self._longest + moves), seed)
+        capacity = config.games * (self._longest + moves)
+        self._finished = [FinishedRows(game, capacity, self._device) for _ in range(2)]
+        self._graph = Graph(self._waves, self._device)
+        self._positions.zero_()  # the capture's own waves are not counted
+        self._trees.evaluations.zero_()
+        self._counts = Counts(0, 0, 0, 0, 0, 0)
+
+    def start(self, moves: int, *, progress: float, iteration: int) -> Enqueued:
+        """Enqueue about `moves` moves of every game; two such calls may be unfinished."""
+        stopwatch = Stopwatch(self._device)
+        simulations = self.play_waves(moves, progress=progress)
+        finished = self.collect(iteration)
+        stopwatch.stop()
+        return Enqueued(finished, simulations, stopwatch)
+
+    def finish(self, enqueued: Enqueued) -> Played:
+        """Return the games that have ended, in host memory; wait for the device."""
+        rows, counts = enqueued.finished.fetch()
+        before, self._counts = self._counts, counts
+        report = report_rows(
+            rows,
+            positions=counts.positions - before.positions,
+            simulations=enqueued.simulations,
+            evaluations=counts.evaluations - before.evaluations,
+            seconds=enqueued.stopwatch.seconds(),
+            resign_checks=counts.resign_checks - before.resign_checks,
+            resign_errors=counts.resign_errors - before.resign_errors,
+        )
+        return Played(rows, report)
+
+    def play_waves(self, moves: int, *, progress: float) -> int:
+        """Enqueue waves for about `moves` moves of every game; return the simulations per move."""
+        step = self.config.step_at(progress)
+        simulations = self.config.schedule()[step][1]
+        as_tensor(self._arena.schedule.step).fill_(step)
+        for replay in range(-(-moves * simulations // WAVES)):
+            self._graph()
+            if replay == 0:
+                self._trees.adapt()
+        return simulations
+
+    def collect(self, iteration: int) -> FinishedRows:
+        """Enqueue gathering the games that have ended; the collection before last is given up."""
+        self._finished.reverse()
+        games = self._arena.games
+        resigned = [as_tensor(each) for each in (games.resign_checks, games.resign_errors)]
+
+        def gather(rows: Any, used: Any) -> None:
+            self._launch("collect", games, rows, used, iteration)
+
+        self._finished[0].fill(gather, self._positions, self._trees.evaluations, *resigned)
+        return self._finished[0]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the games in progress and all random streams; searches begin again."""
+        return pack_games(self._columns())
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned."""
+        unpack_games(self._columns(), state)
+        games = self._arena.games
+        checks, errors = (
+            int(as_tensor(each).sum()) for each in (games.resign_checks, games.resign_errors)
+        )
+        self._counts = replace(self._counts, resign_checks=checks, resign_errors=errors)
+        self._launch("begin", self._arena)
+
+    def _waves(self) -> None:
+        self._launch("renew", self._arena, self._longest)
+        for _ in range(WAVES):
+            self._launch("find_done", self._arena, self._is_done)
+            arguments = (self._arena, self._is_done, self._trees.needs_net)
+            launch(self._kernels.step, 2 * self.config.games, *arguments)
+            self._trees.evaluate()
+
+    def _launch(self, name: str, *arguments: Any) -> None:
+        launch(getattr(self._kernels, name), self.config.games, *arguments)
+
+    def _columns(self) -> dict[str, Any]:
+        games, tree = self._arena.games._asdict(), self._arena.tree
+        rows = games.pop("rows")._asdict()
+        return {
+            **{f"rows.{name}": column for name, column in rows.items()},
+            **{f"games.{name}": column for name, column in games.items()},
+            "repetitions.keys": tree.past,
+            "repetitions.counts": tree.past_counts,
+            "roots": self._arena.roots,
+            "search_streams": tree.streams,
+            "step": self._arena.schedule.step,
+        }
+
+    def _new_arena(self, considered: int, num_rows: int, seed: int) -> Arena:
+        count, game, trees = self.config.games, self._game, self._trees
+        streams = seeds(count, seed, "selfplay")
+        return Arena(
+            tree=trees.tree,
+            settings=trees.settings,
+            games=new_games(game, count, num_rows, streams=streams, device=self._device),
+            roots=zeros(self._device, game.state_dtype, count),
+            moves=Moves(*trees.answers),
+            params=selfplay_params(self.config, game),
+            schedule=self._new_schedule(considered),
+            positions=view(self._positions),
+        )
+
+    def _new_schedule(self, considered: int) -> Schedule:
+        counts = np.array([count for _, count in self.config.schedule()], np.int32)
+        tables = np.zeros((len(counts), considered + 1, counts.max()), np.int32)
+        for table, count in zip(tables, counts, strict=True):
+            table[:, :count] = visit_table(considered, int(count))
+        schedule = Schedule(
+            simulations=zeros(self._device, np.int32, *counts.shape),
+            tables=zeros(self._device, np.int32, *tables.shape),
+            step=zeros(self._device, np.int32, 1),
+            step_of_game=zeros(self._device, np.int32, self.config.games),
+        )
+        copy_in(schedule.simulations, counts)
+        copy_in(schedule.tables, tables)
+        return schedule
