@@ -43,7 +43,7 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
     from rookery.gpu import find_device, use_device
     from rookery.nets import GpuEvaluator, NetConfig, build_net
     from rookery.search import SearchConfig
-    from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+    from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 
     device, rules = find_device(options.device), load_game("chess")
     use_device(device)
@@ -63,7 +63,7 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
         opening_plies=8,
         max_plies=MAX_PLIES,
     )
-    selfplay = DeviceSelfPlay(
+    selfplay = GpuSelfPlay(
         rules,
         evaluator.selfplay_evaluator,
         config=params,
@@ -72,29 +72,30 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
         seed=0,
     )
     for _ in range(options.quick_moves // COLLECT_EVERY):
-        selfplay.play(COLLECT_EVERY, progress=0.0)
-        selfplay.collect()
-    selfplay.finish(selfplay.start(PLIES["rookery"], progress=1.0))
+        selfplay.play_waves(COLLECT_EVERY, progress=0.0)
+        selfplay.collect(0)
+    selfplay.finish(selfplay.start(PLIES["rookery"], progress=1.0, iteration=0))
     return selfplay, evaluator.selfplay_evaluator
 
 
 def rookery_rates(setting: Setting, options: argparse.Namespace) -> list[Rate]:
     """Stretches of our self-play in one process, as a run goes: one is fetched, one is played."""
     from rookery.games import load_game
-    from rookery.replay import to_samples
+    from rookery.replay import to_columns
 
     selfplay, evaluator = new_selfplay(setting, options)
     shape = (setting.batch, *load_game("chess").planes_shape)
     forwards = bare_forwards(evaluator, shape, options.seconds / 2)
     label = f"{setting.batch:,} games, {options.inference}"
-    pending, rates = selfplay.start(setting.plies, progress=1.0), []
+    pending, rates = selfplay.start(setting.plies, progress=1.0, iteration=0), []
     for _ in range(options.rounds):
         positions, evaluations, start = 0, 0, time.perf_counter()
         while (elapsed := time.perf_counter() - start) < options.seconds:
-            following = selfplay.start(setting.plies, progress=1.0)
-            rows, report = selfplay.finish(pending)
-            to_samples(rows, 0)
-            positions, evaluations = positions + report.positions, evaluations + report.evaluations
+            following = selfplay.start(setting.plies, progress=1.0, iteration=0)
+            played = selfplay.finish(pending)
+            to_columns(played.rows)
+            positions += played.report.positions
+            evaluations += played.report.evaluations
             pending = following
         rates.append(Rate(positions / elapsed, evaluations / elapsed, forwards, label))
     return rates
@@ -132,7 +133,7 @@ def contend(options: argparse.Namespace) -> None:
 def begin_process(name: str, batch: int, options: argparse.Namespace, **changes: float) -> Any:
     """A contestant with the same options but for `changes`."""
     python = options.peers_python if name.startswith("mctx") else sys.executable
-    command = [python, "-W", "ignore", __file__, "--contestant", name, "--batch", str(batch)]
+    command = [python, "-W", "ignore", __file__, "--player", name, "--batch", str(batch)]
     kept = ("net", "inference", "simulations", "seconds", "rounds", "device", "opening_share")
     for option in (*kept, "quick_moves", "kernels"):
         value = changes.get(option, getattr(options, option))
@@ -229,7 +230,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--stage", default="both", choices=("prepare", "measure", "both"))
     parser.add_argument("--cache", default="", help="folder of what jax compiles; kept")
-    parser.add_argument("--contestant", help=argparse.SUPPRESS)
+    parser.add_argument("--player", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
 

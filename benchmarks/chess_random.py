@@ -113,7 +113,7 @@ def begin_process(name: str, batch: int, options: argparse.Namespace, *extra: st
     python = options.peers_python if name.startswith("pgx") else sys.executable
     is_core = name.endswith("core")
     steps = STEPS[name.split()[0]]
-    command = [python, "-W", "ignore", __file__, "--contestant", name, "--batch", str(batch)]
+    command = [python, "-W", "ignore", __file__, "--player", name, "--batch", str(batch)]
     command += ["--seconds", str(options.seconds), "--rounds", str(options.rounds)]
     command += ["--steps", str(steps), "--device", options.device, "--core", str(options.core)]
     command += extra
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--whole", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--steps", type=int, default=64, help=argparse.SUPPRESS)
-    parser.add_argument("--contestant", help=argparse.SUPPRESS)
+    parser.add_argument("--player", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.player:

@@ -34,7 +34,7 @@ def wave_times(selfplay: Any, moves: int) -> tuple[float, dict[str, float], dict
     def play() -> float:
         torch.cuda.synchronize()
         start = time.perf_counter()
-        simulations = selfplay.play(moves, progress=1.0)
+        simulations = selfplay.play_waves(moves, progress=1.0)
         torch.cuda.synchronize()
         waves.append(-(-moves * simulations // WAVES) * WAVES)
         return (time.perf_counter() - start) * 1e6 / waves[-1]

@@ -55,28 +55,21 @@ def floors(options: argparse.Namespace, flops: float, bandwidth: float) -> tuple
 
 def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
     """Our update, from drawing the batch to the averaged weights."""
-    import numpy as np
-
     from rookery.games import load_game
     from rookery.gpu import find_device
     from rookery.learning import GpuLearner, LearningConfig
     from rookery.nets import NetConfig, build_net
-    from rookery.replay import DeviceWindow, ReplayConfig, Samples
+    from rookery.replay import ReplayConfig, Window, new_rows
 
     device, rules = find_device("cuda:0"), load_game("connect4")
-    window = DeviceWindow(rules, ReplayConfig(window_min=ROWS, window_max=ROWS), device)
-    states = rules.new_states(ROWS)
-    samples = Samples(
-        states=states,
-        results=np.ones(ROWS, np.int8),
-        values=np.zeros((ROWS, 2), np.float16),
-        starts=np.arange(0, 7 * ROWS + 1, 7, dtype=np.uint32),
-        actions=np.tile(np.arange(7, dtype=np.int16), ROWS),
-        probabilities=np.full(7 * ROWS, 1 / 7, np.float16),
-        plies=np.zeros(ROWS, np.int16),
-        born=np.zeros(ROWS, np.int32),
-    )
-    window.refill([(0, samples)], ROWS)
+    window = Window(rules, ReplayConfig(window_min=ROWS, window_max=ROWS), device)
+    rows = new_rows(rules, ROWS)
+    rows.states[:] = rules.new_states(ROWS)
+    rows.results[:] = 1
+    rows.num_legal[:] = rules.num_actions
+    rows.legal[:] = range(rules.num_actions)
+    rows.policy[:] = 1
+    window.add(rows)
     config = NetConfig(width=options.width, depth=options.depth)
     net = build_net(config, rules.planes_shape, rules.num_actions).to(device)
     learner = GpuLearner(
@@ -84,9 +77,13 @@ def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
         net,
         config=LearningConfig(batch_size=options.batch, compiled=compiled),
         seed=0,
-        window=window,
     )
-    return seconds_of(lambda: learner.enqueue(50, progress=0.5)(), 2) / 50
+
+    def learn() -> None:
+        learner.learn(window, 50, progress=0.5)
+        learner.drain()
+
+    return seconds_of(learn, 2) / 50
 
 
 def main() -> None:

@@ -52,9 +52,9 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
     from rookery.games import load_game
     from rookery.gpu import find_device, use_device
     from rookery.nets import GpuEvaluator, NetConfig, build_net
-    from rookery.replay import to_samples
+    from rookery.replay import to_columns
     from rookery.search import SearchConfig
-    from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+    from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 
     device, rules = find_device("cuda:0"), load_game("connect4")
     use_device(device)
@@ -68,7 +68,7 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
     evaluator = GpuEvaluator(net, rules.planes_shape, device=device)
     shape = (setting.batch, *rules.planes_shape)
     forwards = bare_forwards(evaluator, shape, seconds / 2)
-    selfplay = DeviceSelfPlay(
+    selfplay = GpuSelfPlay(
         rules,
         evaluator,
         config=SelfPlayConfig(
@@ -78,16 +78,16 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
         moves=setting.plies,
         seed=0,
     )
-    selfplay.play(WARM_UP_MOVES, progress=0.0)
-    _, before = selfplay.collect().fetch()
+    selfplay.play_waves(WARM_UP_MOVES, progress=0.0)
+    _, before = selfplay.collect(0).fetch()
     rates = []
     for _ in range(rounds):
         start = time.perf_counter()
         while (elapsed := time.perf_counter() - start) < seconds:
-            selfplay.play(setting.plies, progress=0.0)
-            rows, after = selfplay.collect().fetch()
-            to_samples(rows, 0)
-        positions = (after.turns - before.turns) / elapsed
+            selfplay.play_waves(setting.plies, progress=0.0)
+            rows, after = selfplay.collect(0).fetch()
+            to_columns(rows)
+        positions = (after.positions - before.positions) / elapsed
         asked = (after.evaluations - before.evaluations) / elapsed
         label = f"batch {setting.batch} {evaluator.method}"
         rates.append(Rate(positions, asked, forwards, label))
@@ -99,7 +99,7 @@ def ask_process(name: str, setting: Setting, options: argparse.Namespace) -> lis
     """The stretches of one contestant; none if it failed, and says why."""
     python = sys.executable if name == "rookery" else options.peers_python
     numbers = ",".join(str(number) for number in asdict(setting).values())
-    command = [python, __file__, "--contestant", name, "--setting", numbers]
+    command = [python, __file__, "--player", name, "--setting", numbers]
     command += ["--seconds", str(options.seconds), "--rounds", str(options.rounds)]
     environment = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--their-batches", default="4096,16384")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a stretch")
     parser.add_argument("--rounds", type=int, default=3, help="stretches of each contestant")
-    parser.add_argument("--contestant", help=argparse.SUPPRESS)
+    parser.add_argument("--player", help=argparse.SUPPRESS)
     parser.add_argument("--setting", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.player:

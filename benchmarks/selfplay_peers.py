@@ -184,7 +184,7 @@ def contest(name: str, options: argparse.Namespace) -> Rate:
 
 def ask_process(name: str, python: str, options: argparse.Namespace, *extra: str) -> Rate | None:
     """One round of one contestant in a process of its own; None if it failed, and says why."""
-    command = [python, __file__, "--contestant", name, "--seconds", str(options.seconds)]
+    command = [python, __file__, "--player", name, "--seconds", str(options.seconds)]
     command += ["--core", str(options.core), *extra]
     environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": options.cache}
     try:
@@ -266,7 +266,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="timed part of a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--core", type=int, default=0, help="the core to run on")
-    parser.add_argument("--contestant", help=argparse.SUPPRESS)
+    parser.add_argument("--player", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, default=64, help=argparse.SUPPRESS)
     parser.add_argument("--dtype", default="float32", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -2,7 +2,7 @@
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.gpu_learner import GpuLearner
-from rookery.learning.learner import Debt, Learner
+from rookery.learning.learner import Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.parallel.group import LOOPBACK, GroupFailed, ProcessGroup, RankSpec
 from rookery.learning.parallel.rank import RankLearner, RankResult
@@ -20,7 +20,6 @@ from rookery.learning.thread_speedup import thread_speedup
 
 __all__ = [
     "LOOPBACK",
-    "Debt",
     "GpuLearner",
     "GroupFailed",
     "LearnReport",

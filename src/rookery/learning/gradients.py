@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from rookery.base import ConfigError
 from rookery.learning.loss import Losses, Targets, mean_losses, measure_losses
 from rookery.learning.precision import autocast
-from rookery.replay import Batch, Column
+from rookery.replay import Batch
 
 COMPILERS = ("g++", "c++", "clang++", "clang")
 
@@ -89,5 +89,5 @@ class GradientComputer:
             wdl=self._tensor(batch.wdl[rows]),
         )
 
-    def _tensor(self, column: Column) -> Tensor:
-        return torch.as_tensor(column).to(self.device, non_blocking=True)
+    def _tensor(self, column: Tensor) -> Tensor:
+        return column.to(self.device, non_blocking=True)
