@@ -1,7 +1,7 @@
-"""What README and docs tell newcomers to type is run here, in an empty folder, as they would.
+"""Run the commands and Python examples of README and docs in an empty folder, as a reader would.
 
-`.venv/bin/rookery` becomes this Rookery, and what takes long is shrunk by options of the table
-below. A command without an entry fails: add one, as small as it can be.
+`.venv/bin/rookery` becomes this Rookery, and options from the table below shorten long commands. A
+command without an entry fails: add one, as small as possible.
 """
 
 import io
@@ -20,7 +20,11 @@ from rookery.interface.cli.app import run
 
 ROOT = Path(__file__).parents[1]
 GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/chess.md")
-PAGES = ("README.md", *GAMES, "docs/spiking.md", "docs/export.md", "docs/house.md")
+PAGES = (
+    *("README.md", "docs/guide.md", *GAMES),
+    *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "CONTRIBUTING.md"),
+)
+LINKED = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))
 ROOKERY = ".venv/bin/rookery "
 TINY = " ".join(
     f"--set {setting}"
@@ -46,16 +50,19 @@ DEMO = "train tictactoe --run runs/tictactoe-demo"
 
 @dataclass(frozen=True)
 class Entry:
-    """How a command is run, and what it must print."""
+    """How to run a command, and what it must print."""
 
     prints: str
     options: str = ""
-    """Added to the command, to shrink it."""
+    """Options added to the command to shorten it."""
     typed: str = ""
+    """Standard input."""
 
 
 COMMANDS = {
     "make demo": Entry(DEMO),
+    "make dev": Entry("install"),
+    "make check": Entry("mypy"),
     "make test": Entry("pytest"),
     "train connect4": Entry("Finished: connect4 in runs/connect4-1", TINY),
     "play runs/tictactoe-demo": Entry("plays", typed="1\nquit\n"),
@@ -114,20 +121,21 @@ COMMANDS = {
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The fenced blocks of `language` on a page, in their order."""
+    """Return the fenced blocks of `language` on a page, in their order."""
     text = (ROOT / page).read_text(encoding="ascii")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def commands() -> list[str]:
-    """Every command of every page once, in the order in which a reader meets them."""
-    lines = [line for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
+    """Return every command of every page once, in the order of the pages."""
+    shell = "".join(block for page in PAGES for block in blocks(page, "sh"))
+    lines = re.sub(r"\s*\\\n\s*", " ", shell).splitlines()
     return list(dict.fromkeys(line.replace(ROOKERY, "") for line in lines if line.strip()))
 
 
 @pytest.fixture(scope="module")
 def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder after the demo, with the game of the docs saved in it; commands add runs to it."""
+    """Return a folder after the demo that contains hexapawn.py; commands add runs to it."""
     folder = tmp_path_factory.mktemp("newcomer")
     (folder / "hexapawn.py").write_text(blocks("docs/own-game.md", "python")[0])
     with pytest.MonkeyPatch.context() as patch:
@@ -191,14 +199,23 @@ def test_the_game_of_the_docs_is_short_and_keeps_the_contract(newcomer: Path) ->
     assert all(finding.ok and not finding.doubtful for finding in findings), findings
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_to_files(page: str) -> None:
-    links = re.findall(r"\]\(([^):]+)\)", (ROOT / page).read_text())
-    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
-    assert not missing
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *LINKED])
+def test_links_lead_to_files_and_headings(page: str) -> None:
+    here = ROOT / page
+    for link in re.findall(r"\]\(([^):]+)\)", here.read_text(encoding="ascii")):
+        name, _, anchor = link.partition("#")
+        target = here.parent / name if name else here
+        assert target.exists(), f"{page} links to {link}"
+        assert not anchor or anchor in headings(target), f"{page} links to {link}"
 
 
-def test_the_map_of_the_house_has_every_room() -> None:
+def headings(page: Path) -> list[str]:
+    """Return the anchors of a page's headings, as GitHub writes them."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="ascii"), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in found]
+
+
+def test_the_package_map_has_every_package() -> None:
     mapped = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
-    rooms = {path.parent.name for path in (ROOT / "src/rookery").glob("*/__init__.py")}
-    assert set(mapped) == rooms
+    packages = {path.parent.name for path in (ROOT / "src/rookery").glob("*/__init__.py")}
+    assert set(mapped) == packages
