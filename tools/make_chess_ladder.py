@@ -1,8 +1,7 @@
-"""Makes the ladder of chess: plays matches between its rungs and fits one Elo scale to them all.
+"""Make the chess ladder: play matches between its rungs and fit one Elo scale to all of them.
 
 Each rung plays the next ones above it, in pairs of games from the book. The file keeps every match,
-so that a further call adds to what was played. The scale is anchored at Stockfish held to a UCI_Elo
-of 1350.
+so another call adds to them. The anchor of the scale is Stockfish limited to a UCI_Elo of 1350.
 
     PYTHONPATH=src python tools/make_chess_ladder.py --games 100 --apart 2 \
         --out src/rookery/arena/ladders/stockfish.json
@@ -17,8 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from rookery.arena import MatchPlan, Player, UciPlayer, named_player, play_part, rate, report_match
-from rookery.arena.players.engine_specs import FAMILIES, read_engine
+from rookery.arena import (
+    MatchPlan,
+    Player,
+    UciPlayer,
+    fit_ratings,
+    named_player,
+    play_part,
+    report_match,
+)
+from rookery.arena.players.engine_spec import FAMILIES, read_engine_spec
 from rookery.base import ConfigError, write_atomic
 from rookery.games import Game, load_game
 
@@ -48,7 +55,7 @@ Match = dict[str, Any]
 
 
 def play(a: str, b: str, *, games: int, seed: int) -> Match:
-    """A match of two rungs; engines that fail must not shape the scale."""
+    """Return the result of a match of two rungs; exit if an engine fails."""
     chess, plan = load_game("chess"), MatchPlan(games, seed, 0, book=True)
     players = [make_player(text, chess, seed=seed + side) for side, text in enumerate((a, b))]
     parts = [plan.openings(chess, part) for part in range(plan.parts)]
@@ -68,14 +75,14 @@ def play(a: str, b: str, *, games: int, seed: int) -> Match:
 
 
 def make_player(text: str, chess: Game, *, seed: int) -> Player:
-    """The rung, with as many engines as keep a busy machine busy."""
+    """Return the player of a rung; engines get a fixed number of processes."""
     if text.partition(":")[0] in FAMILIES and "~" not in text:
-        return UciPlayer(chess, read_engine(text), engines=ENGINES)
+        return UciPlayer(chess, read_engine_spec(text), engines=ENGINES)
     return named_player(text, chess, seed=seed)
 
 
 def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:
-    """The rungs with their ratings, the weakest first; none while some never met the others."""
+    """Return the rungs with their ratings, the weakest first; none while some are not connected."""
     points = np.zeros((len(rungs), len(rungs)))
     games = np.zeros(len(rungs), np.int64)
     for match in matches:
@@ -85,7 +92,7 @@ def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:
         games[[a, b]] += match["wins"] + match["draws"] + match["losses"]
     anchor = ANCHOR if ANCHOR[0] in rungs else None
     try:
-        ratings = zip(rate(rungs, points, anchor=anchor), games.tolist(), strict=True)
+        ratings = zip(fit_ratings(rungs, points, anchor=anchor), games.tolist(), strict=True)
     except ConfigError:
         return []
     rows = [
@@ -102,27 +109,27 @@ def fit(matches: list[Match], rungs: list[str]) -> list[dict[str, Any]]:
 
 
 def engine_name(text: str) -> str:
-    """How the engine calls itself."""
-    told = "uci\nquit\n"
-    command = read_engine(text).command
-    answer = subprocess.run(command, input=told, capture_output=True, text=True, timeout=20)
+    """Return the name that the engine reports."""
+    commands = "uci\nquit\n"
+    command = read_engine_spec(text).command
+    answer = subprocess.run(command, input=commands, capture_output=True, text=True, timeout=20)
     return next(line for line in answer.stdout.splitlines() if "id name" in line)[8:]
 
 
 def about(rungs: list[str]) -> dict[str, Any]:
-    """What the ladder was made with."""
+    """Return the engines, limits and options that the ladder was made with."""
     engines = [text for text in rungs if text.partition(":")[0] in FAMILIES]
-    plain = {text.partition("~")[0] for text in engines}
+    names = {text.partition("~")[0] for text in engines}
     return {
-        "engines": sorted({engine_name(text) for text in plain}),
-        "limits": {text: read_engine(text).limit for text in sorted(plain)},
+        "engines": sorted({engine_name(name) for name in names}),
+        "limits": {name: read_engine_spec(name).limit for name in sorted(names)},
         "options": "Threads 1, Hash 16",
         "date": time.strftime("%Y-%m-%d"),
     }
 
 
 def write(path: Path, matches: list[Match]) -> None:
-    """The file, with all that is known so far."""
+    """Write the file with all matches so far."""
     present = sorted({name for match in matches for name in (match["a"], match["b"])})
     plain = {
         "name": path.stem,
@@ -136,11 +143,13 @@ def write(path: Path, matches: list[Match]) -> None:
 
 
 def main() -> None:
-    """Play, fit and write, match after match."""
-    parser = argparse.ArgumentParser(description="make the ladder of chess")
-    parser.add_argument("--rungs", default=",".join(RUNGS), help="the weakest first")
-    parser.add_argument("--games", type=int, default=100, help="of each match")
-    parser.add_argument("--apart", type=int, default=2, help="rungs between two that meet, at most")
+    """Play the matches, and fit and write the ladder after each."""
+    parser = argparse.ArgumentParser(description="make the chess ladder")
+    parser.add_argument("--rungs", default=",".join(RUNGS), help="players, the weakest first")
+    parser.add_argument("--games", type=int, default=100, help="number of games in each match")
+    parser.add_argument(
+        "--apart", type=int, default=2, help="largest distance of two rungs that play each other"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()

@@ -1,15 +1,14 @@
-"""Makes the Connect Four positions that Rookery ships, every move scored by the exact solver.
+"""Make the Connect Four positions that ship with Rookery, with the exact score of every move.
 
-A position comes from a game in which three moves of four are sensible (win if you can, else
-allow no win next move if you can) and the others random. It is kept if
+A position comes from a game in which three of four moves are sensible (win at once, else do not
+allow an immediate win, if possible) and the others random. It is kept if
 
-- the game is not over, and the player to move cannot win at once: that would test sight only;
-- some legal move gives away the value (win, draw or loss): a wrong move exists, so the player to
-  move is not lost;
-- no other position of the group is the same, or the same in the mirror.
+- the game is not over and the player to move has no immediate win, which would be too easy;
+- some legal move loses game value (so the position is not lost);
+- the group has no equal or mirrored position.
 
-Whether candidate i of a group is kept depends on (seed, group, i) alone, and candidates are taken
-in order: the number of workers does not change the file. Only the time limit can, by cutting it.
+Candidate i of a group depends on (seed, group, i) alone, and candidates are taken in order, so the
+number of workers does not change the file. The time limit can, because it ends the file early.
 
     python tools/make_connect4_positions.py --per-group 500 --workers 16 --seed 1 \
         --out src/rookery/arena/data/connect4_positions.txt --seconds 3000
@@ -26,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rookery.arena.solvers import GROUPS, Connect4Solver, Position, group_of, write_line
+from rookery.arena.solvers import GROUPS, Connect4Solver, SolvedPosition, group_of, write_line
 from rookery.arena.solvers.connect4 import playable_cells, safe_moves, winning_cells
 from rookery.base import generator, write_atomic
 from rookery.games import ONGOING, State, load_game
@@ -36,16 +35,16 @@ SENSIBLE = 0.75
 WAITING_PER_WORKER = 4
 CHEAP_FIRST = sorted(GROUPS, key=lambda group: (group.startswith("begin"), GROUPS.index(group)))
 
-_solvers: list[Connect4Solver] = []  # of this worker: one
+_solvers: list[Connect4Solver] = []  # the one solver of this process
 
 
 def start_worker(table_bits: int) -> None:
-    """Make this worker's solver."""
+    """Create the solver of this process."""
     _solvers.append(Connect4Solver(table_bits))
 
 
-def candidate(seed: int, group: str, index: int) -> Position | None:
-    """Position number `index` of the group's stream, or None if it is not kept."""
+def candidate(seed: int, group: str, index: int) -> SolvedPosition | None:
+    """Return candidate `index` of the group, or None if it is not kept."""
     rng = generator(seed, f"connect4 positions {group}", index)
     low, high = PLIES[group.split("-")[0]]
     moves = played_game(rng, int(rng.integers(low, high + 1)))
@@ -56,18 +55,18 @@ def candidate(seed: int, group: str, index: int) -> Position | None:
         return None
     scores = tuple(_solvers[0].scores(state))
     values = {np.sign(score) for score in scores if score is not None}
-    return Position(group, moves, scores) if len(values) > 1 else None
+    return SolvedPosition(group, moves, scores) if len(values) > 1 else None
 
 
 def belongs(state: State, plies: int, group: str) -> bool:
-    """Whether the state, with `plies` played, is won or drawn and of the group."""
+    """Return whether the state, after `plies` plies, is won or drawn and in the group."""
     scores = [score for score in range(21) if group_of(plies, score) == group]
     solver = _solvers[0]
     return solver.reaches(state, scores[0]) and not solver.reaches(state, scores[-1] + 1)
 
 
 def played_game(rng: np.random.Generator, plies: int) -> str:
-    """The moves of a game that is not over after `plies`; games that end earlier are dropped."""
+    """Return the first `plies` moves of a game that lasts longer."""
     connect4 = load_game("connect4")
     while True:
         state, moves = connect4.new_states(1)[0], ""
@@ -80,7 +79,7 @@ def played_game(rng: np.random.Generator, plies: int) -> str:
 
 
 def chosen_action(state: State, rng: np.random.Generator) -> int:
-    """A sensible move, or now and then any move."""
+    """Return a sensible move, or sometimes a random one."""
     cells = int(playable_cells(state.stones))
     if rng.random() < SENSIBLE:
         wins = int(winning_cells(state.mover, state.stones)) & cells
@@ -89,7 +88,7 @@ def chosen_action(state: State, rng: np.random.Generator) -> int:
 
 
 def mirror_key(moves: str) -> bytes:
-    """The same for a position and its mirror image only."""
+    """Return a key that a position shares with its mirror image only."""
     mirrored = "".join(str(8 - int(column)) for column in moves)
     return min(bytes(load_game("connect4").position(text).tobytes()) for text in (moves, mirrored))
 
@@ -102,10 +101,10 @@ def fill(
     per_group: int,
     waiting: int,
     seconds: float,
-) -> list[Position]:
-    """The first `per_group` positions of the group, or those found within `seconds`."""
-    found: dict[bytes, Position] = {}
-    pending: deque[Future[Position | None]] = deque()
+) -> list[SolvedPosition]:
+    """Return the first `per_group` positions of the group, or those found within `seconds`."""
+    found: dict[bytes, SolvedPosition] = {}
+    pending: deque[Future[SolvedPosition | None]] = deque()
     indices, started = itertools.count(), time.monotonic()
     while len(found) < per_group and (left := started + seconds - time.monotonic()) > 0:
         while len(pending) < waiting:
@@ -126,10 +125,10 @@ def fill(
     return list(found.values())
 
 
-def make(options: argparse.Namespace) -> list[Position]:
-    """All groups, the cheap ones first; each may take an equal part of the time that is left."""
+def make(options: argparse.Namespace) -> list[SolvedPosition]:
+    """Return all groups; each gets an equal share of the time left, the cheap ones first."""
     end = time.monotonic() + options.seconds
-    positions: dict[str, list[Position]] = {}
+    positions: dict[str, list[SolvedPosition]] = {}
     with ProcessPoolExecutor(
         options.workers,
         mp_context=multiprocessing.get_context("spawn"),
@@ -149,7 +148,7 @@ def make(options: argparse.Namespace) -> list[Position]:
 
 
 def header(options: argparse.Namespace) -> list[str]:
-    """The comment lines that open the file."""
+    """Return the comment lines at the top of the file."""
     return [
         "# Connect Four positions with the exact score of every move.",
         "# group moves s1 s2 s3 s4 s5 s6 s7: columns 1-7 played so far; the score of each move,",
@@ -161,14 +160,18 @@ def header(options: argparse.Namespace) -> list[str]:
 
 
 def read_options() -> argparse.Namespace:
-    """The command line."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description="make the Connect Four positions")
     parser.add_argument("--per-group", type=int, default=500)
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seconds", type=float, default=3000.0, help="time limit in all")
-    parser.add_argument("--table-bits", type=int, default=24, help="per worker: 2**bits * 8 bytes")
+    parser.add_argument(
+        "--seconds", type=float, default=3000.0, help="time limit of the whole program"
+    )
+    parser.add_argument(
+        "--table-bits", type=int, default=24, help="table of 2**bits * 8 bytes per worker"
+    )
     return parser.parse_args()
 
 
@@ -176,7 +179,7 @@ def main() -> None:
     """Make the positions and write the file."""
     options = read_options()
     start_worker(16)
-    candidate(options.seed, "end-easy", 0)  # compiles, for all workers
+    candidate(options.seed, "end-easy", 0)  # compiles for all workers
     lines = [*header(options), *map(write_line, make(options))]
     write_atomic(options.out, "".join(f"{line}\n" for line in lines).encode("ascii"))
 

@@ -1,27 +1,40 @@
-"""Matches: pairs, colours, openings, counting."""
+"""Matches: pairs, colours, results and parts."""
+
+import json
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rookery.arena import MatchReport, MinimaxPlayer, Player, RandomPlayer, play_match
-from rookery.arena.match import draw_openings
+from rookery.arena import (
+    MatchGame,
+    MatchPlan,
+    MatchReport,
+    MinimaxPlayer,
+    Player,
+    RandomPlayer,
+    part_seed,
+    play_match,
+    play_part,
+    report_match,
+)
+from rookery.arena.openings import random_openings
 from rookery.base import ConfigError, IllegalPosition
-from rookery.games import DRAW, LOSS, ONGOING, WIN, Game, States, load_game
+from rookery.games import DRAW, LOSS, WIN, Game, States, load_game
 
-TICTACTOE = load_game("tictactoe")
 CONNECT4 = load_game("connect4")
+PLAN = MatchPlan(games=80, seed=3, opening_plies=2)
 
 
 class Lowest:
-    """Plays the lowest legal action: the same game every time."""
+    """Plays the lowest legal action, so every game from an opening is the same."""
 
     name = "lowest"
 
-    def __init__(self, rules_game: Game) -> None:
-        self.game = rules_game
+    def __init__(self, game: Game) -> None:
+        self.game = game
 
-    def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
+    def choose(self, states: States, histories: object = None) -> NDArray[np.int32]:
         return np.array([self.game.legal_actions(state)[0] for state in states], np.int32)
 
 
@@ -30,16 +43,16 @@ class Highest(Lowest):
 
     name = "highest"
 
-    def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
+    def choose(self, states: States, histories: object = None) -> NDArray[np.int32]:
         return np.array([self.game.legal_actions(state)[-1] for state in states], np.int32)
 
 
-class Stubborn:
+class AlwaysZero:
     """Plays action 0, legal or not."""
 
-    name = "stubborn"
+    name = "zero"
 
-    def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
+    def choose(self, states: States, histories: object = None) -> NDArray[np.int32]:
         return np.zeros(len(states), np.int32)
 
 
@@ -85,57 +98,93 @@ def test_results_are_counted_by_colour() -> None:
     assert report.difference.score == (report.total.wins + report.total.draws / 2) / 40
 
 
-def test_swapping_the_players_turns_the_score() -> None:
-    forth = match(Lowest(CONNECT4), Highest(CONNECT4))
+def test_swapping_the_players_negates_the_difference() -> None:
+    there = match(Lowest(CONNECT4), Highest(CONNECT4))
     back = match(Highest(CONNECT4), Lowest(CONNECT4))
-    assert forth.first.wins == back.second.losses
-    assert forth.difference.elo == pytest.approx(-back.difference.elo)
+    assert there.first.wins == back.second.losses
+    assert there.difference.elo == pytest.approx(-back.difference.elo)
 
 
-def test_repeated_games_are_not_counted_twice() -> None:
+def test_repeated_games_count_as_one_distinct_game() -> None:
     report = match(Lowest(CONNECT4), Lowest(CONNECT4), plies=0)
     assert report.distinct_games == 1
     assert len(report.games) == 40
 
 
-def test_one_seed_gives_one_match() -> None:
+def test_the_same_seeds_give_the_same_match() -> None:
     def play() -> MatchReport:
         return match(MinimaxPlayer(CONNECT4, 1, seed=4), RandomPlayer(CONNECT4, 5))
 
     assert play() == play()
 
 
-def test_openings_repeat_in_turn_only_when_there_are_no_more() -> None:
-    openings = draw_openings(TICTACTOE, 20, plies=1, seed=0)
-    assert sorted(openings[:9]) == [(cell,) for cell in range(9)]
-    assert openings[9:18] == openings[:9]
-
-
-def test_openings_never_end_the_game() -> None:
-    for opening in draw_openings(TICTACTOE, 50, plies=7, seed=0):
-        assert TICTACTOE.rules.outcome(TICTACTOE.replay(opening)) == ONGOING
-
-
-def test_openings_longer_than_the_game_are_an_error() -> None:
-    with pytest.raises(ConfigError, match="use shorter ones"):
-        draw_openings(TICTACTOE, 1, plies=9, seed=0)
-
-
 @pytest.mark.parametrize("games", [0, 1, 7, -2])
-def test_games_come_in_pairs(games: int) -> None:
+def test_the_number_of_games_must_be_even(games: int) -> None:
     with pytest.raises(ConfigError, match="in pairs"):
-        match(Stubborn(), Stubborn(), games=games)
+        match(AlwaysZero(), AlwaysZero(), games=games)
 
 
-def test_an_illegal_choice_names_the_player() -> None:
-    with pytest.raises(IllegalPosition, match="stubborn chose action 0 in connect4"):
-        match(Stubborn(), Lowest(CONNECT4))
+def test_an_illegal_move_names_the_player() -> None:
+    with pytest.raises(IllegalPosition, match="zero chose action 0 in connect4"):
+        match(AlwaysZero(), Lowest(CONNECT4))
 
 
-def test_an_answer_of_the_wrong_length_names_the_player() -> None:
-    class Short(Stubborn):
-        def choose(self, states: States, past: object = None) -> NDArray[np.int32]:
+def test_a_wrong_number_of_moves_names_the_player() -> None:
+    class Short(AlwaysZero):
+        def choose(self, states: States, histories: object = None) -> NDArray[np.int32]:
             return np.zeros(1, np.int32)
 
-    with pytest.raises(IllegalPosition, match="stubborn answered"):
+    with pytest.raises(IllegalPosition, match="zero returned"):
         match(Short(), Lowest(CONNECT4))
+
+
+def part(number: int) -> list[MatchGame]:
+    """Play one part with players created for it."""
+    a = MinimaxPlayer(CONNECT4, 1, seed=part_seed(PLAN.seed, number, side=0))
+    b = RandomPlayer(CONNECT4, part_seed(PLAN.seed, number, side=1))
+    return play_part(CONNECT4, a, b, PLAN.openings(CONNECT4, number))
+
+
+@pytest.mark.parametrize(
+    ("games", "sizes"),
+    [(2, [1]), (32, [16]), (34, [16, 1]), (100, [16, 16, 16, 2]), (1000, [32] * 15 + [20])],
+)
+def test_parts_hold_all_openings_in_order(games: int, sizes: list[int]) -> None:
+    plan = MatchPlan(games, seed=1, opening_plies=3)
+    parts = [plan.openings(CONNECT4, number) for number in range(plan.parts)]
+    assert [len(openings) for openings in parts] == sizes
+    expected = random_openings(CONNECT4, games // 2, plies=3, seed=1)
+    assert [opening for openings in parts for opening in openings] == expected
+
+
+def test_parts_are_the_same_in_any_order() -> None:
+    numbers = list(range(PLAN.parts))
+    forwards = {number: part(number) for number in numbers}
+    backwards = {number: part(number) for number in reversed(numbers)}
+    assert forwards == backwards
+    assert len(numbers) == 3 and len({tuple(games) for games in forwards.values()}) == 3
+
+
+def test_the_parts_together_are_the_whole_match() -> None:
+    a, b = Lowest(CONNECT4), Highest(CONNECT4)
+    whole = play_match(CONNECT4, a, b, games=80, seed=3, opening_plies=2)
+    parts = [play_part(CONNECT4, a, b, PLAN.openings(CONNECT4, n)) for n in range(PLAN.parts)]
+    assert report_match("lowest", "highest", played=[each for part in parts for each in part]) == (
+        whole
+    )
+
+
+def test_games_survive_a_round_trip_through_json() -> None:
+    played = part(0)
+    plain = json.loads(json.dumps([each.to_plain() for each in played]))
+    assert [MatchGame.from_plain(each) for each in plain] == played
+
+
+def test_every_player_of_every_part_has_its_own_seed() -> None:
+    seeds = {
+        part_seed(seed, number, side=side)
+        for seed in (1, 2)
+        for number in range(50)
+        for side in (0, 1)
+    }
+    assert len(seeds) == 2 * 50 * 2

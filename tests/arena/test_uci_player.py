@@ -1,4 +1,4 @@
-"""Engines as players: real ones where they are installed, and fake ones that misbehave."""
+"""UCI engines as players: Stockfish if it is installed, and fake engines that misbehave."""
 
 import os
 import shutil
@@ -6,22 +6,29 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import psutil
 import pytest
 
-from rookery.arena import MatchPlan, RandomPlayer, named_player, play_part
-from rookery.arena.player import FORFEIT
-from rookery.arena.players.engine import EngineSpec
-from rookery.arena.players.engine_pool import MOST_FAULTS, EnginePool
-from rookery.arena.players.engine_specs import read_engine, skill_of
-from rookery.arena.players.uci import UciPlayer
+from rookery.arena import (
+    FORFEIT,
+    MatchPlan,
+    RandomPlayer,
+    UciPlayer,
+    named_player,
+    play_part,
+)
+from rookery.arena.players.engine import MAX_FAILURES, EnginePool
+from rookery.arena.players.engine_spec import EngineSpec, read_engine_spec, skill_of
 from rookery.base import ConfigError
 from rookery.games import LOSS, ONGOING, WIN, load_game
 
+Found = TypeVar("Found")
 CHESS = load_game("chess")
 HAS_STOCKFISH = shutil.which("stockfish", path="/usr/games:" + os.environ["PATH"]) is not None
 needs_stockfish = pytest.mark.skipif(not HAS_STOCKFISH, reason="stockfish is not installed")
@@ -44,8 +51,8 @@ REPLIES = {
     "babbles": 'print("bestmove \\x00\\xff?!", flush=True)',
     "resigns": 'print("bestmove (none)", flush=True)',
 }
-COMPLAINTS = {
-    "crashes": "ended by itself (exit code 3)",
+MESSAGES = {
+    "crashes": "exited with code 3",
     "hangs": "did not move within 1 s",
     "cheats": "answered 'e2e5'",
     "babbles": "no legal move",
@@ -54,41 +61,41 @@ COMPLAINTS = {
 
 
 def fake(tmp_path: Path, reply: str, *, seconds: float = 1.0) -> EngineSpec:
-    """An engine that does `reply` when it is to move."""
+    """Return an engine that executes `reply` on `go`."""
     script = tmp_path / "engine.py"
     script.write_text(FAKE.format(reply=reply))
-    return EngineSpec("fake", (sys.executable, str(script)), (), "depth 1", move_seconds=seconds)
+    return EngineSpec("fake", (sys.executable, str(script)), (), "depth 1", timeout_seconds=seconds)
 
 
-def test_an_engine_is_told_the_game_and_its_move_is_played(tmp_path: Path) -> None:
+def test_the_move_of_an_engine_is_played(tmp_path: Path) -> None:
     player = UciPlayer(CHESS, fake(tmp_path, FIRST_MOVE), engines=1)
     (action,) = player.choose(CHESS.new_states(1))
     assert CHESS.module.write_move(CHESS.new_states(1)[0], action) == "a2a3"
     assert player.faults == []
 
 
-def test_only_chess_is_spoken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_plays_no_other_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = load_game("tictactoe")
     monkeypatch.setattr(other.module, "write_position", str, raising=False)
     with pytest.raises(ConfigError, match="plays chess, not tictactoe"):
         UciPlayer(other, fake(tmp_path, FIRST_MOVE))
 
 
-def test_an_engine_has_a_minute_beyond_its_time() -> None:
-    assert read_engine("uci:cat?movetime=90000").move_seconds == 150
-    assert read_engine("uci:cat?depth=3&Hash=64").move_seconds == 60
+def test_the_timeout_is_a_minute_more_than_the_time_per_move() -> None:
+    assert read_engine_spec("uci:cat?movetime=90000").timeout_seconds == 150
+    assert read_engine_spec("uci:cat?depth=3&Hash=64").timeout_seconds == 60
     with pytest.raises(ConfigError, match="engines are named as in"):
-        read_engine("uci:cat?movetime=long")
+        read_engine_spec("uci:cat?movetime=long")
 
 
-def test_options_are_set_whatever_their_case(tmp_path: Path) -> None:
+def test_names_of_options_ignore_case(tmp_path: Path) -> None:
     spec = fake(tmp_path, FIRST_MOVE)
     player = UciPlayer(CHESS, replace(spec, options=(("skill level", "3"),)), engines=1)
     player.choose(CHESS.new_states(1))
     assert player.faults == []
 
 
-def test_an_option_that_the_engine_does_not_have_is_a_mistake(tmp_path: Path) -> None:
+def test_an_unknown_option_is_an_error_and_leaves_no_process(tmp_path: Path) -> None:
     before = set(psutil.Process().children())
     spec = replace(fake(tmp_path, FIRST_MOVE), options=(("Skill_Level", "3"),))
     with pytest.raises(ConfigError, match="fake: the engine has no option 'Skill_Level'"):
@@ -97,17 +104,17 @@ def test_an_option_that_the_engine_does_not_have_is_a_mistake(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("fault", REPLIES)
-def test_an_engine_that_fails_loses_its_games_and_is_named(tmp_path: Path, fault: str) -> None:
+def test_an_engine_that_fails_forfeits_its_games_with_a_reason(tmp_path: Path, fault: str) -> None:
     player = UciPlayer(CHESS, fake(tmp_path, REPLIES[fault]), engines=2)
     opening = MatchPlan(2, 1, 0, book=True).openings(CHESS, 0)
     games = play_part(CHESS, RandomPlayer(CHESS, 1), player, opening)
     assert [each.result for each in games] == [WIN, WIN]
     assert all(each.fault.startswith("fake ") for each in games)
-    assert all(COMPLAINTS[fault] in each.fault for each in games)
+    assert all(MESSAGES[fault] in each.fault for each in games)
     assert [each.from_plain(each.to_plain()) for each in games] == games
 
 
-def test_a_game_that_the_other_player_forfeits_is_won(tmp_path: Path) -> None:
+def test_a_forfeit_by_the_first_player_is_a_loss(tmp_path: Path) -> None:
     player = UciPlayer(CHESS, fake(tmp_path, REPLIES["cheats"]), engines=1)
     opening = MatchPlan(2, 1, 0, book=True).openings(CHESS, 0)
     games = play_part(CHESS, player, RandomPlayer(CHESS, 1), opening)
@@ -117,18 +124,18 @@ def test_a_game_that_the_other_player_forfeits_is_won(tmp_path: Path) -> None:
 def test_an_engine_that_failed_once_is_started_again(tmp_path: Path) -> None:
     spec = fake(tmp_path, f'sys.exit() if "e2e4" in position else {FIRST_MOVE}')
     pool = EnginePool(spec, 1)
-    answers = pool.answer(["startpos moves e2e4", "startpos", "startpos moves e2e4", "startpos"])
-    assert [answer == "a2a3" for answer in answers] == [False, True, False, True]
+    moves = pool.best_moves(["startpos moves e2e4", "startpos", "startpos moves e2e4", "startpos"])
+    assert [move == "a2a3" for move in moves] == [False, True, False, True]
 
 
-def test_an_engine_that_always_fails_is_given_up(tmp_path: Path) -> None:
+def test_an_engine_that_always_fails_is_not_started_again(tmp_path: Path) -> None:
     pool = EnginePool(fake(tmp_path, REPLIES["crashes"]), 1)
-    answers = pool.answer(["startpos"] * (MOST_FAULTS + 2))
-    assert "ended by itself" in str(answers[0])
-    assert "not started again" in str(answers[-1])
+    moves = pool.best_moves(["startpos"] * (MAX_FAILURES + 2))
+    assert "exited" in str(moves[0])
+    assert "not started again" in str(moves[-1])
 
 
-def test_what_does_not_speak_uci_forfeits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_not_a_uci_engine_forfeits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rookery.arena.players.engine.START_SECONDS", 0.5)
     player = UciPlayer(CHESS, EngineSpec("cat", ("cat",), (), "depth 1"), engines=1)
     assert player.choose(CHESS.new_states(1)).tolist() == [FORFEIT]
@@ -145,12 +152,12 @@ def test_processes_end_with_their_pool(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_engines_do_not_outlive_us_even_when_they_hang(tmp_path: Path, sent: int) -> None:
+def test_a_hanging_engine_dies_with_its_parent(tmp_path: Path, sent: int) -> None:
     spec = fake(tmp_path, REPLIES["hangs"], seconds=60)
     code = (
-        "from rookery.arena.players.engine import EngineSpec\n"
-        "from rookery.arena.players.engine_pool import EnginePool\n"
-        f"EnginePool(EngineSpec('fake', {spec.command!r}, (), 'depth 1'), 1).answer(['startpos'])"
+        "from rookery.arena.players.engine import EnginePool, EngineSpec\n"
+        f"spec = EngineSpec('fake', {spec.command!r}, (), 'depth 1')\n"
+        "EnginePool(spec, 1).best_moves(['startpos'])"
     )
     parent = psutil.Popen([sys.executable, "-c", code])
     children = wait_for(lambda: parent.children())
@@ -159,16 +166,16 @@ def test_engines_do_not_outlive_us_even_when_they_hang(tmp_path: Path, sent: int
     assert wait_for(lambda: all(is_gone(child) for child in children))
 
 
-def wait_for(look, seconds: float = 60.0):  # type: ignore[no-untyped-def]
-    """What `look` sees, once that is something."""
+def wait_for(read: Callable[[], Found], seconds: float = 60.0) -> Found:
+    """Return the value of `read` as soon as it is true, or at the end of the time."""
     end = time.monotonic() + seconds
-    while not (seen := look()) and time.monotonic() < end:
+    while not (value := read()) and time.monotonic() < end:
         time.sleep(0.05)
-    return seen
+    return value
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Whether the process has ended, whoever is to bury it."""
+    """Whether the process has ended, reaped or not."""
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
@@ -177,7 +184,9 @@ def test_stockfish_mates_in_one() -> None:
     state = CHESS.position("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1")
     states = CHESS.blank_states(1)
     states[0] = state
-    player = UciPlayer(CHESS, read_engine("uci:/usr/games/stockfish?Hash=16&depth=4"), engines=1)
+    player = UciPlayer(
+        CHESS, read_engine_spec("uci:/usr/games/stockfish?Hash=16&depth=4"), engines=1
+    )
     (action,) = player.choose(states)
     assert CHESS.module.write_move(state, action) == "d1d8"
 
@@ -192,32 +201,31 @@ def test_stockfish_beats_random_from_both_sides() -> None:
 
 
 @needs_stockfish
-def test_an_engine_reads_what_the_player_writes_of_a_long_game() -> None:
-    """The board that Stockfish has after `position` is ours."""
+def test_stockfish_reads_every_position_of_a_long_game() -> None:
     stream = np.random.default_rng(5)
-    player = UciPlayer(CHESS, read_engine("stockfish:1350"), engines=1)
+    player = UciPlayer(CHESS, read_engine_spec("stockfish:1350"), engines=1)
     state, line = CHESS.new_states(1)[0], list[int]()
-    written, ours = list[str](), list[str]()
+    written, expected = list[str](), list[str]()
     while len(line) < 120 and CHESS.rules.outcome(state) == ONGOING:
         line.append(int(stream.choice(CHESS.legal_actions(state))))
         CHESS.rules.play(state, line[-1])
         written.append(player._position(tuple(line)))
-        ours.append(CHESS.module.write_position(state).rsplit(" ", 3)[0])
+        expected.append(CHESS.module.write_position(state).rsplit(" ", 3)[0])
     assert len(line) > 60
-    assert theirs(written) == ours
+    assert read_by_stockfish(written) == expected
 
 
-def theirs(positions: list[str]) -> list[str]:
-    """Pieces, side and castling as Stockfish understands positions."""
-    told = "".join(f"position {position}\nd\n" for position in positions) + "quit\n"
-    command = read_engine("stockfish:1350").command
-    answer = subprocess.run(command, input=told, capture_output=True, text=True, timeout=60)
+def read_by_stockfish(positions: list[str]) -> list[str]:
+    """Return the pieces, side to move and castling rights that Stockfish reads."""
+    commands = "".join(f"position {position}\nd\n" for position in positions) + "quit\n"
+    program = read_engine_spec("stockfish:1350").command
+    answer = subprocess.run(program, input=commands, capture_output=True, text=True, timeout=60)
     fens = [line for line in answer.stdout.splitlines() if line.startswith("Fen: ")]
     return [" ".join(fen.split()[1:4]) for fen in fens]
 
 
-def test_a_missing_engine_is_one_line_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rookery.arena.players.engine_specs.FOLDERS", "")
+def test_a_missing_engine_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rookery.arena.players.engine_spec.FOLDERS", "")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="apt install stockfish"):
         named_player("stockfish:1350", CHESS, seed=1)
@@ -226,49 +234,30 @@ def test_a_missing_engine_is_one_line_with_its_package(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        "stockfish:900",
-        "stockfish:",
-        "stockfish",
-        "fairy:-21",
-        "fairy:x",
-        "uci:",
-        "uci:cat?Hash",
-        "minimax:x",
-        "random:3",
-        "random~0",
-        "random~100",
-        "minimax:1~x",
+        ("stockfish:900", "strength of 1350 to 2850"),
+        ("stockfish:", "strength of 1350 to 2850"),
+        ("stockfish", "strength of 1350 to 2850"),
+        ("fairy:-21", "strength of -20 to 20"),
+        ("fairy:x", "strength of -20 to 20"),
+        ("uci:", "engines are named as in"),
+        ("uci:cat?Hash", "engines are named as in"),
     ],
 )
-def test_texts_that_make_no_sense_are_told(text: str) -> None:
-    with pytest.raises(ConfigError):
+def test_a_malformed_name_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         named_player(text, CHESS, seed=1)
 
 
-def test_engines_play_chess_only() -> None:
-    with pytest.raises(ConfigError, match="plays chess, not connect4"):
-        UciPlayer(load_game("connect4"), EngineSpec("cat", ("cat",), (), "depth 1"))
-
-
-def test_options_and_limits_of_any_engine_stand_behind_the_question_mark() -> None:
-    spec = read_engine("uci:cat -u?Hash=64&nodes=1000&Skill Level=3")
+def test_options_and_limits_follow_the_question_mark() -> None:
+    spec = read_engine_spec("uci:cat -u?Hash=64&nodes=1000&Skill Level=3")
     assert spec.command[0].endswith("cat") and spec.command[1:] == ("-u",)
     assert spec.options == (("Hash", "64"), ("Skill Level", "3"))
     assert spec.limit == "nodes 1000"
 
 
-def test_skill_follows_from_elo_as_in_stockfish() -> None:
+def test_the_skill_level_follows_from_the_elo_as_in_stockfish() -> None:
     assert skill_of(1350) == pytest.approx(0, abs=0.02)
     assert skill_of(2850) == pytest.approx(18.4, abs=0.1)
     assert int(skill_of(1500)) == 1 and int(skill_of(2000)) == 6
-
-
-def test_a_diluted_player_plays_some_moves_at_random() -> None:
-    states = CHESS.blank_states(400)
-    states[:] = CHESS.position("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1")
-    mate = CHESS.module.read_move(states[0], "d1d8")
-    player = named_player("minimax:1~40", CHESS, seed=1)
-    assert player.name == "minimax:1~40"
-    assert 0.5 < (player.choose(states) == mate).mean() < 0.75

@@ -9,12 +9,12 @@ import pytest
 from disturbed import KilledAtFirstAnswer, workers
 from rookery.arena import (
     MinimaxPlayer,
+    Percentage,
     RandomPlayer,
-    Row,
     SearchPlayer,
-    Share,
     SolverPlayer,
     Strength,
+    StrengthRow,
 )
 from rookery.base import ConfigError, RookeryError
 from rookery.games import load_game
@@ -58,8 +58,10 @@ def test_eval_refuses_simulations_that_are_no_numbers(mistake, finished_run: Pat
 
 def shares(low: float, high: float) -> Strength:
     """A measurement of one group."""
-    errors, not_best = Share(3, 1.5, low, high), Share(9, 4.5, low, high)
-    return Strength(1.5, "moves that lose game value", (Row("begin-easy", 200, errors, not_best),))
+    errors, not_best = Percentage(3, 1.5, low, high), Percentage(9, 4.5, low, high)
+    return Strength(
+        1.5, "moves that lose game value", (StrengthRow("begin-easy", 200, errors, not_best),)
+    )
 
 
 def test_sampled_groups_show_their_interval(capsys: pytest.CaptureFixture[str]) -> None:

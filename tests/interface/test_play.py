@@ -40,8 +40,8 @@ def test_an_engine_that_cannot_go_on_has_lost(rookery) -> None:
     command = ("play", "chess", "--opponent", "uci:false")
     answer = rookery(*command, typed="hint\ne2e4\n")
     assert answer.code == 0 and answer.err == ""
-    assert "There is no hint: uci:false ended by itself" in answer.out
-    assert answer.out.splitlines()[-1] == "uci:false ended by itself (exit code 1). You won."
+    assert "There is no hint: uci:false exited" in answer.out
+    assert answer.out.splitlines()[-1] == "uci:false exited with code 1. You won."
 
 
 def test_undo_takes_back_both_moves(rookery) -> None:

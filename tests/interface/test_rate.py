@@ -135,7 +135,7 @@ def test_mistakes_are_one_line(mistake, arguments: list[str], told: str) -> None
 
 
 def test_a_missing_engine_names_its_package(mistake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rookery.arena.players.engine_specs.FOLDERS", "")
+    monkeypatch.setattr("rookery.arena.players.engine_spec.FOLDERS", "")
     monkeypatch.setenv("PATH", "")
     assert "apt install" in mistake("rate", "random")
 

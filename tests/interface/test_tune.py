@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rookery.arena.strength_test import MatchTest
+from rookery.arena import MatchTest
 from rookery.interface import tuning
 from rookery.training import Progress, RunFolder
 

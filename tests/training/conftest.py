@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import rookery
-from rookery.arena.strength_test import MatchTest
+from rookery.arena import MatchTest
 from rookery.training import Config, RunFolder, Stats, apply, recipe_for, train
 from rookery.training.store.checkpoint import Checkpoint
 

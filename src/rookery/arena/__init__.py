@@ -1,19 +1,18 @@
-"""Strength measured: players, matches between them, Elo, and rulers that know the truth."""
+"""Players, matches between them, Elo ratings, and strength tests."""
 
-from rookery.arena.boards import sample_boards
-from rookery.arena.book import has_book
-from rookery.arena.lockstep import Past
+from rookery.arena.lockstep import Histories, sample_boards
 from rookery.arena.match import (
     MatchGame,
     MatchPlan,
     MatchReport,
-    Tally,
+    WinDrawLoss,
     part_seed,
     play_match,
     play_part,
     report_match,
 )
-from rookery.arena.player import FORFEIT, Player, ask, faults_of
+from rookery.arena.openings import has_book
+from rookery.arena.player import FORFEIT, Player, choose_moves, faults_of
 from rookery.arena.players import (
     MinimaxPlayer,
     RandomPlayer,
@@ -27,29 +26,31 @@ from rookery.arena.players import (
 from rookery.arena.rating.elo import (
     EloDifference,
     Rating,
-    compare,
+    elo_difference,
     elo_of_score,
     expected_score,
-    rate,
+    fit_ratings,
 )
 from rookery.arena.rating.estimate import RatingEstimate
 from rookery.arena.rating.ladder import Ladder, Rung, load_ladder
 from rookery.arena.rating.rate import (
     RatedGame,
+    RatingCallback,
     RatingPlan,
     RatingReport,
     RungResult,
-    Watch,
     rate_player,
 )
 from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, SolvedPosition, load_positions
-from rookery.arena.strength import ErrorTable, Row, Share, Strength
-from rookery.arena.strength_test import (
+from rookery.arena.strength import (
+    ExhaustiveTest,
+    MatchTest,
     PartResult,
+    Percentage,
+    PositionTest,
+    Strength,
+    StrengthRow,
     StrengthTest,
-    measure_exhaustively,
-    measure_positions,
-    never_loses,
     play_every_reply,
     strength_test_for,
 )
@@ -58,53 +59,52 @@ __all__ = [
     "FORFEIT",
     "Connect4Solver",
     "EloDifference",
-    "ErrorTable",
     "ExhaustiveSolver",
+    "ExhaustiveTest",
+    "Histories",
     "Ladder",
     "MatchGame",
     "MatchPlan",
     "MatchReport",
+    "MatchTest",
     "MinimaxPlayer",
     "PartResult",
-    "Past",
+    "Percentage",
     "Player",
+    "PositionTest",
     "RandomPlayer",
     "RatedGame",
     "Rating",
+    "RatingCallback",
     "RatingEstimate",
     "RatingPlan",
     "RatingReport",
-    "Row",
     "Rung",
     "RungResult",
     "SearchPlayer",
-    "Share",
     "SolvedPosition",
     "Solver",
     "SolverPlayer",
     "Strength",
+    "StrengthRow",
     "StrengthTest",
-    "Tally",
     "UciPlayer",
-    "Watch",
-    "ask",
-    "compare",
+    "WinDrawLoss",
+    "choose_moves",
+    "elo_difference",
     "elo_of_score",
     "expected_score",
     "faults_of",
+    "fit_ratings",
     "has_book",
     "is_named_player",
     "load_ladder",
     "load_positions",
-    "measure_exhaustively",
-    "measure_positions",
     "named_player",
-    "never_loses",
     "part_seed",
     "play_every_reply",
     "play_match",
     "play_part",
-    "rate",
     "rate_player",
     "report_match",
     "sample_boards",

@@ -1,4 +1,4 @@
-"""Many games moved together: the scalar rules of a game, looped over arrays of B states."""
+"""Loops over the scalar rules of a game, for G states at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,74 +9,83 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import compiled
-from rookery.games import Action, Game, Repetitions, States, bind_repetitions, new_repetitions
+from rookery.base import compiled, generator
+from rookery.games import (
+    ONGOING,
+    Action,
+    Game,
+    Repetitions,
+    States,
+    bind_repetitions,
+    new_repetitions,
+)
 
 Actions = NDArray[np.int32]
+SAMPLED_GAMES = 16
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The moves of G games and the positions that may repeat in them."""
+
+    repetitions: Repetitions
+    moves: list[list[Action]]
+    """All moves of each game, from its first position on."""
+
+    @classmethod
+    def empty(cls, game: Game, count: int) -> "Histories":
+        """Return the histories of `count` new games."""
+        return cls(new_repetitions(game, count), [[] for _ in range(count)])
+
+    def clear(self, games: NDArray[np.intp]) -> None:
+        """Empty the histories of `games`, in place."""
+        self.repetitions.keys[games], self.repetitions.counts[games] = 0, 0
+        for index in games.tolist():
+            self.moves[index] = []
+
+    def select(self, games: NDArray[np.intp]) -> "Histories":
+        """Return a copy of the histories of `games`."""
+        repetitions = Repetitions(self.repetitions.keys[games], self.repetitions.counts[games])
+        return Histories(repetitions, [list(self.moves[index]) for index in games])
 
 
 def legal_mask(game: Game, states: States) -> NDArray[np.bool_]:
-    """[B, A] which actions are legal; the states must not be terminal."""
+    """Return the legal actions as a mask [G, A]; the states must not be terminal."""
     mask = np.zeros((len(states), game.num_actions), np.bool_)
     _loops(game.rules).legal(states, np.zeros(game.max_legal, np.int32), mask)
     return mask
 
 
 def play_each(game: Game, states: States, actions: Actions) -> None:
-    """Make move actions[b] in states[b], in place; the moves must be legal."""
+    """Play the legal move actions[g] in states[g], in place."""
     _loops(game.rules).play(states, actions)
 
 
-@dataclass(frozen=True)
-class Past:
-    """How B games came to their present positions."""
-
-    repetitions: Repetitions
-    moves: list[list[Action]]
-    """Made so far, each from the first position on."""
-
-    @classmethod
-    def none(cls, game: Game, count: int) -> "Past":
-        """That of `count` games that have just begun."""
-        return cls(new_repetitions(game, count), [[] for _ in range(count)])
-
-    def restart(self, games: NDArray[np.intp]) -> None:
-        """Forget that of some of the games, in place."""
-        self.repetitions.keys[games], self.repetitions.counts[games] = 0, 0
-        for index in games.tolist():
-            self.moves[index] = []
-
-    def of(self, games: NDArray[np.intp]) -> "Past":
-        """That of some of the games, as a copy."""
-        repetitions = Repetitions(self.repetitions.keys[games], self.repetitions.counts[games])
-        return Past(repetitions, [list(self.moves[index]) for index in games])
-
-
 def advance(
-    game: Game, states: States, past: Past, games: NDArray[np.intp], actions: Actions
+    game: Game, states: States, histories: Histories, games: NDArray[np.intp], actions: Actions
 ) -> None:
-    """Make move actions[b] in game games[b], in place, and remember it."""
-    _loops(game.rules).advance(states, past.repetitions, games, actions)
+    """Play the legal move actions[i] in game games[i], in place, and add it to its history."""
+    _loops(game.rules).advance(states, histories.repetitions, games, actions)
     for index, action in zip(games.tolist(), actions.tolist(), strict=True):
-        past.moves[index].append(action)
+        histories.moves[index].append(action)
 
 
 def outcomes(game: Game, states: States) -> NDArray[np.int8]:
-    """[B] ONGOING, WIN, DRAW or LOSS for the player to move."""
+    """Return [G] ONGOING, WIN, DRAW or LOSS for the player to move."""
     out = np.zeros(len(states), np.int8)
     _loops(game.rules).outcomes(states, out)
     return out
 
 
 def planes(game: Game, states: States) -> NDArray[np.float32]:
-    """[B, P, H, W] what a net sees."""
+    """Return the network's input planes [G, P, H, W]."""
     out = np.zeros((len(states), *game.planes_shape), np.float32)
     _loops(game.rules).planes(states, out)
     return out
 
 
 def successors(game: Game, states: States) -> States:
-    """The positions after every legal move of every state, terminal ones too."""
+    """Return the positions after every legal move of every state, terminal ones included."""
     parents, actions = np.nonzero(legal_mask(game, states))
     children = states[parents]
     play_each(game, children, actions.astype(np.int32))
@@ -84,26 +93,43 @@ def successors(game: Game, states: States) -> States:
 
 
 def distinct(states: States) -> States:
-    """Each position once."""
+    """Return the states without duplicates, in their order."""
     rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), states.dtype.itemsize)
     _, first = np.unique(rows, axis=0, return_index=True)
     return states[np.sort(first)]
 
 
-def pick(mask: NDArray[np.bool_], stream: np.random.Generator) -> Actions:
-    """[B] one action a row, drawn evenly from those that mask [B, A] allows."""
-    return highest(stream.random(mask.shape), mask)
+def random_actions(mask: NDArray[np.bool_], stream: np.random.Generator) -> Actions:
+    """Return [G] actions drawn uniformly from those that mask [G, A] allows."""
+    return best_actions(stream.random(mask.shape), mask)
 
 
-def highest(numbers: NDArray[Any], mask: NDArray[np.bool_]) -> Actions:
-    """[B] the action of the highest of `numbers` [B, A] among those that mask [B, A] allows."""
-    actions: Actions = np.where(mask, numbers, -np.inf).argmax(axis=1).astype(np.int32)
+def best_actions(scores: NDArray[Any], mask: NDArray[np.bool_]) -> Actions:
+    """Return [G] the actions of the highest scores [G, A] among those that mask [G, A] allows."""
+    actions: Actions = np.where(mask, scores, -np.inf).argmax(axis=1).astype(np.int32)
     return actions
+
+
+def sample_boards(game: Game, count: int) -> NDArray[np.float32]:
+    """Return planes [count, P, H, W] of positions from random games, spread over all plies.
+
+    The positions are not terminal, and they are the same in every call.
+    """
+    stream, states, found = generator(0, "sample boards"), game.new_states(SAMPLED_GAMES), []
+    for _ in range(game.max_plies):
+        states = states[outcomes(game, states) == ONGOING]
+        if not len(states):
+            break
+        found.append(planes(game, states))
+        play_each(game, states, random_actions(legal_mask(game, states), stream))
+    boards = np.concatenate(found)
+    chosen: NDArray[np.float32] = boards[np.linspace(0, len(boards) - 1, count).astype(int)]
+    return chosen
 
 
 @dataclass(frozen=True)
 class _Loops:
-    """Compiled loops over B states of one game; each writes into its last argument."""
+    """Compiled loops over the states of one game."""
 
     legal: Callable[[States, Actions, NDArray[np.bool_]], None]
     play: Callable[[States, Actions], None]
@@ -116,15 +142,15 @@ class _Loops:
 def _loops(rules: ModuleType) -> _Loops:
     @compiled
     def legal(states: States, scratch: Actions, mask: NDArray[np.bool_]) -> None:
-        for index in range(len(states)):
-            count = rules.legal(states[index], scratch)
+        for g in range(len(states)):
+            count = rules.legal(states[g], scratch)
             for action in scratch[:count]:
-                mask[index, action] = True
+                mask[g, action] = True
 
     @compiled
     def play(states: States, actions: Actions) -> None:
-        for index in range(len(states)):
-            rules.play(states[index], actions[index])
+        for g in range(len(states)):
+            rules.play(states[g], actions[g])
 
     repeats = bind_repetitions(rules)
 
@@ -138,12 +164,12 @@ def _loops(rules: ModuleType) -> _Loops:
 
     @compiled
     def outcomes(states: States, out: NDArray[np.int8]) -> None:
-        for index in range(len(states)):
-            out[index] = rules.outcome(states[index])
+        for g in range(len(states)):
+            out[g] = rules.outcome(states[g])
 
     @compiled
     def planes(states: States, out: NDArray[Any]) -> None:
-        for index in range(len(states)):
-            rules.planes(states[index], out[index])
+        for g in range(len(states)):
+            rules.planes(states[g], out[g])
 
     return _Loops(legal, play, advance, outcomes, planes)

@@ -1,60 +1,64 @@
-"""What the arena calls a player: something with a name that chooses moves for many games."""
+"""The interface of a player, and the check of the moves that it chooses."""
 
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import Past, legal_mask
+from rookery.arena.lockstep import Histories, legal_mask
 from rookery.base import IllegalPosition
 from rookery.games import Game, States
 
 FORFEIT = -1
-"""The action of a player that cannot go on: it has lost the game."""
+"""The action of a player that cannot continue; it loses the game."""
 
 
 class Player(Protocol):
-    """Chooses moves, the same ones again for the same seed and the same calls."""
+    """Chooses moves in many games at once.
+
+    The same seed and the same calls give the same moves.
+    """
 
     @property
     def name(self) -> str:
-        """How reports call the player."""
+        """The name of the player in reports."""
 
-    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
-        """[B] a legal action for each of the B states, none of which is terminal.
+    def choose(self, states: States, histories: Histories | None = None) -> NDArray[np.int32]:
+        """Return [G] legal actions, one for each of the states [G], none of which is terminal.
 
-        Players that heed repetition look at the `past`, where it is known. A player that may
-        answer FORFEIT has `faults`, a list that says why: a line for each of the last answers.
+        `histories` lets a player recognise repetitions. A player that may return FORFEIT has an
+        attribute `faults`: one line for each forfeit of the last call, with the reason.
         """
 
 
 def faults_of(player: Player) -> list[str]:
-    """Why the player forfeited games when it was last asked."""
+    """Return why the player forfeited games in its last call, one line for each."""
     return list(getattr(player, "faults", ()))
 
 
-def ask(
-    player: Player, states: States, past: Past | None = None, *, game: Game
+def choose_moves(
+    player: Player, states: States, histories: Histories | None = None, *, game: Game
 ) -> NDArray[np.int32]:
-    """The player's moves, or IllegalPosition with the player's name if one is not legal.
+    """Return the moves [G] that the player chooses, checked.
 
-    FORFEIT is let through from players that say why.
+    Raise IllegalPosition with the name of the player if one is not legal. FORFEIT is accepted
+    from players that give a reason.
     """
-    actions = np.asarray(player.choose(states.copy(), past))
+    actions = np.asarray(player.choose(states.copy(), histories))
     if actions.shape != (len(states),) or not np.issubdtype(actions.dtype, np.integer):
         raise IllegalPosition(
-            f"{player.name} answered {actions.dtype} {list(actions.shape)} to {len(states)} states"
-            f" of {game.name}; a player returns one whole number a state"
+            f"{player.name} returned {actions.dtype} {list(actions.shape)} for {len(states)} states"
+            f" of {game.name}; a player returns one integer per state"
         )
-    inside = (actions >= 0) & (actions < game.num_actions)
+    is_action = (actions >= 0) & (actions < game.num_actions)
     rows = np.arange(len(states))
-    right = inside & legal_mask(game, states)[rows, np.where(inside, actions, 0)]
-    right |= (actions == FORFEIT) & bool(faults_of(player))
-    if not right.all():
-        wrong = int(np.flatnonzero(~right)[0])
+    is_valid = is_action & legal_mask(game, states)[rows, np.where(is_action, actions, 0)]
+    is_valid |= (actions == FORFEIT) & bool(faults_of(player))
+    if not is_valid.all():
+        first = int(np.flatnonzero(~is_valid)[0])
         raise IllegalPosition(
-            f"{player.name} chose action {actions[wrong]} in {game.name}, where only"
-            f" {game.legal_actions(states[wrong])} are legal; was it made for another game?\n"
-            f"{game.module.show(states[wrong])}"
+            f"{player.name} chose action {actions[first]} in {game.name}, where only"
+            f" {game.legal_actions(states[first])} are legal; was it made for another game?\n"
+            f"{game.module.show(states[first])}"
         )
     return actions.astype(np.int32)

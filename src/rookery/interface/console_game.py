@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from rookery.arena import FORFEIT, Past, Player, ask, faults_of
+from rookery.arena import FORFEIT, Histories, Player, choose_moves, faults_of
 from rookery.base import IllegalPosition
 from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game, State
 from rookery.interface.formatting import written
@@ -90,8 +90,8 @@ class ConsoleGame:
 
     def _choice(self) -> Action:
         board = self._board
-        past = Past(board.repetitions, [list(board.actions)])
-        return int(ask(self._player, board.states, past, game=self._game)[0])
+        histories = Histories(board.repetitions, [list(board.actions)])
+        return int(choose_moves(self._player, board.states, histories, game=self._game)[0])
 
     def _written(self, action: Action) -> str:
         return written(self._game, self._state(), action)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from rookery.arena import MatchReport, RatingReport, Row, Share, Strength, Tally
+from rookery.arena import MatchReport, Percentage, RatingReport, Strength, StrengthRow, WinDrawLoss
 from rookery.interface.formatting import count, elo, new_table, percent, rating, tenths
 
 Column = tuple[str, Strength]
@@ -60,9 +60,9 @@ def rung_table(report: RatingReport) -> Table:
     for heading in ("Elo", "games", "wins", "draws", "losses", "points", "expected"):
         table.add_column(heading, justify="right")
     for row in reversed(report.rows):
-        if row.tally.games:
-            counts = [row.tally.games, row.tally.wins, row.tally.draws, row.tally.losses]
-            points = row.tally.wins + row.tally.draws / 2
+        if row.counts.games:
+            counts = [row.counts.games, row.counts.wins, row.counts.draws, row.counts.losses]
+            points = row.counts.wins + row.counts.draws / 2
             numbers = [*map(count, (row.rung.elo, *counts)), f"{points:.1f}", f"{row.expected:.1f}"]
             table.add_row(row.rung.player, *numbers)
     return table
@@ -96,17 +96,17 @@ def _table(columns: Sequence[Column], title: str) -> Table:
     return table
 
 
-def _side_by_side(columns: Sequence[Column]) -> list[tuple[Row, ...]]:
+def _side_by_side(columns: Sequence[Column]) -> list[tuple[StrengthRow, ...]]:
     return list(zip(*(strength.rows for _, strength in columns), strict=True))
 
 
-def _share(share: Share) -> str:
+def _share(share: Percentage) -> str:
     if share.low == share.high:
         return tenths(share.percent)
     return f"{tenths(share.percent)} ({share.low:.1f}-{share.high:.1f})"
 
 
-def _tally(tally: Tally) -> list[str]:
+def _tally(tally: WinDrawLoss) -> list[str]:
     points = tally.wins + tally.draws / 2
     score = percent(100 * points / tally.games) if tally.games else "-"
     return [*map(count, (tally.games, tally.wins, tally.draws, tally.losses)), score]

@@ -1,48 +1,50 @@
-"""Players without a net, by text: random, minimax:2, engines; ~30 adds 30 % random moves."""
+"""Players without a network, by name: `random`, `minimax:2`, engines such as `stockfish:1350`.
+
+A suffix such as `~30` makes 30 % of the moves random.
+"""
 
 from rookery.arena.player import Player
-from rookery.arena.players.engine_specs import FAMILIES, read_engine
+from rookery.arena.players.engine_spec import FAMILIES, read_engine_spec
 from rookery.arena.players.minimax import MinimaxPlayer
-from rookery.arena.players.noisy import NoisyPlayer
-from rookery.arena.players.random import RandomPlayer
+from rookery.arena.players.random import NoisyPlayer, RandomPlayer
 from rookery.arena.players.uci import UciPlayer
 from rookery.base import ConfigError
 from rookery.games import Game
 
-DEPTH = 4
-"""Plies that minimax looks ahead where the text does not say."""
+DEFAULT_DEPTH = 4
 KINDS = ("random", "minimax", *FAMILIES)
 
 
 def is_named_player(text: str) -> bool:
-    """Whether `text` names a player that `plain_player` makes."""
+    """Whether `text` is the name of a player for `named_player`."""
     return text.partition("~")[0].partition(":")[0] in KINDS
 
 
 def named_player(text: str, game: Game, *, seed: int) -> Player:
-    """The player that `text` names."""
-    whole, tilde, percent = text.partition("~") if not text.startswith("uci:") else (text, "", "")
+    """Return the player with this name, or raise ConfigError."""
+    name, tilde, percent = text.partition("~") if not text.startswith("uci:") else (text, "", "")
     if not tilde:
-        return _player(whole, game, seed)
+        return _player(name, game, seed)
     if not percent.isdecimal() or not 1 <= int(percent) <= 99:
-        raise ConfigError(f"random moves are 1 to 99 in a hundred, as in fairy:-20~50, got {text}")
-    player = _player(whole, game, seed)
-    return NoisyPlayer(game, player, percent=int(percent), seed=seed)
+        raise ConfigError(
+            f"the percentage of random moves is 1 to 99, as in fairy:-20~50, got {text!r}"
+        )
+    return NoisyPlayer(game, _player(name, game, seed), percent=int(percent), seed=seed)
 
 
-def _player(text: str, game: Game, seed: int) -> Player:
-    kind, _, rest = text.partition(":")
-    if kind == "random" and not rest:
+def _player(name: str, game: Game, seed: int) -> Player:
+    kind, _, argument = name.partition(":")
+    if kind == "random" and not argument:
         return RandomPlayer(game, seed)
     if kind == "minimax":
-        return MinimaxPlayer(game, _depth(text), seed=seed)
+        return MinimaxPlayer(game, _depth(name), seed=seed)
     if kind in FAMILIES:
-        return UciPlayer(game, read_engine(text))
-    raise ConfigError(f"unknown player {text!r}; known: {', '.join(KINDS)}")
+        return UciPlayer(game, read_engine_spec(name))
+    raise ConfigError(f"unknown player {name!r}; known: {', '.join(KINDS)}")
 
 
-def _depth(text: str) -> int:
-    number = text.partition(":")[2] or str(DEPTH)
-    if not number.isdecimal():
-        raise ConfigError(f"minimax takes its depth as in minimax:{DEPTH}, got {text!r}")
-    return int(number)
+def _depth(name: str) -> int:
+    depth = name.partition(":")[2] or str(DEFAULT_DEPTH)
+    if not depth.isdecimal():
+        raise ConfigError(f"minimax takes its depth as in minimax:{DEFAULT_DEPTH}, got {name!r}")
+    return int(depth)

@@ -1,20 +1,23 @@
-"""A player with a net: tree search, or at 0 simulations the bare net."""
+"""A player with a network: tree search, or the policy alone at 0 simulations."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import Past, highest, legal_mask, planes
+from rookery.arena.lockstep import Histories, best_actions, legal_mask, planes
 from rookery.base import ConfigError
 from rookery.games import Game, Repetitions, States, new_repetitions
 from rookery.search import DeviceEvaluator, Evaluator, Search, SearchConfig, new_search
 
-LARGEST_BATCH = 512
-LARGEST_BATCH_ON_GPU = 4096
-"""Games searched at once; more wait their turn, so that the trees fit in memory."""
+MAX_GAMES = 512
+MAX_GAMES_ON_GPU = 4096
+"""Games searched at once. A larger batch is split, so that the trees fit in memory."""
 
 
 class SearchPlayer:
-    """Searches without exploring; at 0 simulations the legal move of the highest policy logit."""
+    """Plays the move that a search without exploration finds best.
+
+    At 0 simulations it plays the legal move with the highest policy logit.
+    """
 
     def __init__(
         self,
@@ -27,7 +30,9 @@ class SearchPlayer:
         name: str,
     ) -> None:
         if simulations < 0:
-            raise ConfigError(f"simulations must be 0 (the bare net) or more, got {simulations}")
+            raise ConfigError(
+                f"simulations must be 0 (the network without search) or more, got {simulations}"
+            )
         self.name = name
         self._game = game
         self._evaluator = evaluator
@@ -35,19 +40,21 @@ class SearchPlayer:
         self._simulations = simulations
         self._seed = seed
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
-        self._largest = LARGEST_BATCH_ON_GPU if is_on_gpu else LARGEST_BATCH
+        self._max_games = MAX_GAMES_ON_GPU if is_on_gpu else MAX_GAMES
         self._search: Search | None = None
         self._capacity = 0
 
-    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
-        """[B] the action found best for each state."""
-        decide = self._search_moves if self._simulations else self._bare_moves
-        repetitions = past.repetitions if past else new_repetitions(self._game, len(states))
+    def choose(self, states: States, histories: Histories | None = None) -> NDArray[np.int32]:
+        """Return [G] the best actions found."""
+        choose = self._search_moves if self._simulations else self._policy_moves
+        repetitions = (
+            histories.repetitions if histories else new_repetitions(self._game, len(states))
+        )
         chunks = [np.zeros(0, np.int32)]
-        for start in range(0, len(states), self._largest):
-            part = slice(start, start + self._largest)
+        for start in range(0, len(states), self._max_games):
+            part = slice(start, start + self._max_games)
             chunks.append(
-                decide(states[part], Repetitions(repetitions.keys[part], repetitions.counts[part]))
+                choose(states[part], Repetitions(repetitions.keys[part], repetitions.counts[part]))
             )
         return np.concatenate(chunks)
 
@@ -58,19 +65,19 @@ class SearchPlayer:
         search.repetitions.counts[: len(states)] = repetitions.counts
         return search.run(self._simulations, len(states)).actions
 
-    def _bare_moves(self, states: States, repetitions: Repetitions) -> NDArray[np.int32]:
+    def _policy_moves(self, states: States, repetitions: Repetitions) -> NDArray[np.int32]:
         logits, _ = self._evaluator(planes(self._game, states))
-        return highest(logits, legal_mask(self._game, states))
+        return best_actions(logits, legal_mask(self._game, states))
 
-    def _search_for(self, count: int) -> Search:
-        """The trees, made anew whenever more games come than ever before."""
-        if self._search is None or count > self._capacity:
-            self._capacity = count
+    def _search_for(self, num_games: int) -> Search:
+        """Return the trees; allocate new ones when there are more games than ever before."""
+        if self._search is None or num_games > self._capacity:
+            self._capacity = num_games
             self._search = new_search(
                 self._game,
                 self._evaluator,
                 config=self._config,
-                num_games=count,
+                num_games=num_games,
                 max_simulations=self._simulations,
                 explore=False,
                 seed=self._seed,

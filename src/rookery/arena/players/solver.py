@@ -1,4 +1,4 @@
-"""A player that knows the answer: one of the best moves, by a perfect solver."""
+"""A perfect player, which takes its moves from a solver."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,24 +6,24 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import Past, pick
+from rookery.arena.lockstep import Histories, random_actions
 from rookery.base import generator
 from rookery.games import Game, State, States
 
 
 class Solver(Protocol):
-    """Solves a game by looking to its end."""
+    """Computes the exact values of positions."""
 
     def scores(self, state: State) -> Sequence[int | None]:
-        """[A] what each action is worth to the player to move, None where it is illegal.
+        """Return [A] the score of each action for the player to move, None if it is illegal.
 
-        Above 0 it wins, 0 draws, below 0 it loses. A solver that knows how fast gives the
-        faster win and the slower loss the larger number.
+        Scores above 0 win, 0 draws, scores below 0 lose. A solver that knows the distance to the
+        end gives faster wins and slower losses higher scores.
         """
 
 
 class SolverPlayer:
-    """Draws evenly from the moves of the highest score."""
+    """Draws uniformly from the moves with the highest score."""
 
     def __init__(self, game: Game, solver: Solver, *, seed: int) -> None:
         self.name = "solver"
@@ -31,11 +31,11 @@ class SolverPlayer:
         self._solver = solver
         self._stream = generator(seed, "arena/solver")
 
-    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
-        """[B] a best action for each state."""
+    def choose(self, states: States, histories: Histories | None = None) -> NDArray[np.int32]:
+        """Return [G] best actions."""
         mask = np.zeros((len(states), self._game.num_actions), np.bool_)
         for row, state in zip(mask, states, strict=True):
             scores = self._solver.scores(state)
             best = max(score for score in scores if score is not None)
             row[:] = [score == best for score in scores]
-        return pick(mask, self._stream)
+        return random_actions(mask, self._stream)

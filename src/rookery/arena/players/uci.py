@@ -1,28 +1,27 @@
-"""A player that is a UCI engine. Only chess is spoken.
+"""A chess player that is a UCI engine.
 
-An engine that crashes, hangs or answers with what is no legal move forfeits the game it was asked
-about. Engines that play below their strength draw their mistakes from the clock: no seed
-makes them play the same games again.
+An engine that crashes, hangs or returns an illegal move forfeits the game. Engines at reduced
+strength take their randomness from the clock, so no seed repeats their games.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import Past
+from rookery.arena.lockstep import Histories
 from rookery.arena.player import FORFEIT
-from rookery.arena.players.engine import EngineFault, EngineSpec
-from rookery.arena.players.engine_pool import Answer, EnginePool
+from rookery.arena.players.engine import BestMove, EngineError, EnginePool
+from rookery.arena.players.engine_spec import EngineSpec
 from rookery.base import ConfigError, IllegalPosition
 from rookery.games import Action, Game, State, States, plain_name
 
 Line = tuple[Action, ...]
-MOST_WRITTEN = 4096
-LOOK_BACK = 12
-"""Turns of its own within which a game is known again; others may have moved for it meanwhile."""
+MAX_CACHED_LINES = 4096
+MAX_TURNS_BACK = 12
+"""How far back to look for a cached line; another player may have moved in between."""
 
 
 class UciPlayer:
-    """Asks several processes of an engine; a game may be answered by any of them."""
+    """Plays with a pool of engine processes; any of them may search any of the games."""
 
     def __init__(self, game: Game, spec: EngineSpec, *, engines: int | None = None) -> None:
         if plain_name(game.name) != "chess":
@@ -31,53 +30,52 @@ class UciPlayer:
         self.faults: list[str] = []
         self._game = game
         self._pool = EnginePool(spec, engines)
-        self._written: dict[Line, tuple[State, str]] = {}
-        """Lines that were asked about: the position after them, and how UCI writes it."""
+        self._cache: dict[Line, tuple[State, str]] = {}
+        """For lines that were searched: the position after them, and its UCI notation."""
 
-    def choose(self, states: States, past: Past | None = None) -> NDArray[np.int32]:
-        """[B] the engine's move for each state, or FORFEIT; why stands in `faults`."""
+    def choose(self, states: States, histories: Histories | None = None) -> NDArray[np.int32]:
+        """Return [G] the moves of the engine, or FORFEIT with a reason in `faults`."""
         self.faults = []
-        answers = self._pool.answer(self._positions(states, past))
-        chosen = [self._read(*each) for each in zip(states, answers, strict=True)]
-        return np.array(chosen, np.int32)
+        moves = self._pool.best_moves(self._positions(states, histories))
+        actions = [self._read_action(*each) for each in zip(states, moves, strict=True)]
+        return np.array(actions, np.int32)
 
-    def _positions(self, states: States, past: Past | None) -> list[str]:
-        if past is None:
+    def _positions(self, states: States, histories: Histories | None) -> list[str]:
+        if histories is None:
             return [f"fen {self._game.module.write_position(state)}" for state in states]
-        for line in list(self._written)[: max(0, len(self._written) - MOST_WRITTEN)]:
-            del self._written[line]
-        return [self._position(tuple(moves)) for moves in past.moves]
+        for line in list(self._cache)[: max(0, len(self._cache) - MAX_CACHED_LINES)]:
+            del self._cache[line]
+        return [self._position(tuple(moves)) for moves in histories.moves]
 
     def _position(self, line: Line) -> str:
-        """`fen ... moves ...` from the last position that cannot come back.
+        """Return `fen ... moves ...` from the last position before which nothing can repeat.
 
-        Engines spend more on reading a long game than on a short search. Most of the text was
-        written when the game was last seen.
+        Engines need more time to read a long game than for a shallow search. Most of the text
+        comes from the cache.
         """
-        cuts = (line[:-back] for back in range(2, 2 * LOOK_BACK, 2))
-        old = next((cut for cut in cuts if cut in self._written), ())
-        first = (self._game.new_states(1)[0], "startpos moves")
-        state, text = self._written.get(old, first)
+        prefixes = (line[:-back] for back in range(2, 2 * MAX_TURNS_BACK, 2))
+        known = next((prefix for prefix in prefixes if prefix in self._cache), ())
+        start = (self._game.new_states(1)[0], "startpos moves")
+        state, text = self._cache.get(known, start)
         state = state.copy()
-        for action in line[len(old) :]:
+        for action in line[len(known) :]:
             text = f"{text} {self._game.module.write_move(state, action)}"
             self._game.rules.play(state, action)
             if not self._game.rules.reversible_plies(state):
                 text = f"fen {self._game.module.write_position(state)} moves"
-        self._written[line] = state, text
+        self._cache[line] = state, text
         return text
 
-    def _read(self, state: State, answer: Answer) -> Action:
-        """The action of an answer."""
-        if isinstance(answer, EngineFault):
-            return self._forfeit(str(answer))
+    def _read_action(self, state: State, move: BestMove) -> Action:
+        if isinstance(move, EngineError):
+            return self._forfeit(str(move))
         try:
-            action: Action = self._game.module.read_move(state, answer)
+            action: Action = self._game.module.read_move(state, move)
         except IllegalPosition:
             position = self._game.module.write_position(state)
-            return self._forfeit(f"answered {answer[:20]!r} in {position}, which is no legal move")
+            return self._forfeit(f"answered {move[:20]!r} in {position}, which is no legal move")
         return action
 
-    def _forfeit(self, why: str) -> Action:
-        self.faults.append(f"{self.name} {why}")
+    def _forfeit(self, reason: str) -> Action:
+        self.faults.append(f"{self.name} {reason}")
         return FORFEIT

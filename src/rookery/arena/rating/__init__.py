@@ -1,1 +1,1 @@
-"""Ratings: Elo with intervals, ladders of opponents, and how a player is rated on one."""
+"""Ratings: Elo differences with intervals, ladders of opponents, and the rating of a player."""

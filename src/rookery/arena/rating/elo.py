@@ -1,46 +1,50 @@
-"""Strength on the Elo scale: of two players from pairs of games, of many from a table.
+"""Elo: the difference of two players from pairs of games, and the ratings of many from a table.
 
-Two games from one opening, colours swapped, are not independent: the pair is the unit. Its
-score is the mean of its two games, 0 to 1. Half a pair won and half a pair lost are added to what
-was played, so that the estimate and the spread stay finite when every game went the same way.
+The two games from one opening, with colours swapped, are not independent. So the unit is the pair;
+its score is the mean of its two games, from 0 to 1. Half a pair won and half a pair lost are added
+to the results, so that the estimate and its variance stay finite if all games had the same result.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import erf, exp, inf, log, sqrt
+from math import erf, inf, log, sqrt
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.rating.interval import Z95, wilson
 from rookery.base import ConfigError
 
 ELO_PER_NAT = 400 / log(10)
-"""Elo is the log of the odds, 400 points a factor of ten."""
+"""Elo points per unit of log odds: 400 points are odds of ten to one."""
+Z95 = 1.959963984540054
+"""Half width of the central 95 % of the standard normal distribution."""
+
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
 class EloDifference:
-    """How much stronger a is than b."""
+    """The Elo difference of player a over player b."""
 
     score: float
-    """The share of the points that a won, as played."""
+    """Fraction of the points that a won."""
     score_low: float
     score_high: float
-    """The 95 % interval of that share."""
+    """The 95 % interval of `score`."""
     elo: float
-    """The difference, with the added pair; always finite."""
+    """The difference, with the added pair; it is always finite."""
     low: float
-    """Lower end of the 95 % interval; -inf where a lost every game."""
+    """Lower end of the 95 % interval; -inf if a lost every game."""
     high: float
-    """Upper end; inf where a won every game."""
+    """Upper end of the 95 % interval; inf if a won every game."""
     superiority: float
-    """Likelihood of superiority: the probability that a is the stronger one."""
+    """Likelihood of superiority: the probability that a is stronger than b."""
 
 
 @dataclass(frozen=True)
 class Rating:
-    """One player among several; the mean of all is 0, or one of them is held fast."""
+    """The rating of one player among several; their mean is 0 unless one of them is the anchor."""
 
     name: str
     elo: float
@@ -49,23 +53,40 @@ class Rating:
     """The 95 % interval of `elo`."""
 
 
-def expected_score(difference: float) -> float:
-    """The share of the points that a player gets who is stronger by so much Elo."""
-    return 1 / (1 + exp(-difference / ELO_PER_NAT))
+def expected_score(difference: Number) -> Number:
+    """Return the fraction of the points expected at an Elo difference."""
+    score: Number = 1 / (1 + np.exp(-difference / ELO_PER_NAT))
+    return score
 
 
 def elo_of_score(score: float) -> float:
-    """The Elo difference at which `score` is expected."""
+    """Return the Elo difference at which `score` is expected."""
     if score <= 0 or score >= 1:
         return -inf if score <= 0 else inf
     return ELO_PER_NAT * log(score / (1 - score))
 
 
-def compare(pair_scores: Sequence[float]) -> EloDifference:
-    """The difference between two players from a's score in each pair of games.
+def wilson(proportion: float, trials: float) -> tuple[float, float]:
+    """Return the 95 % interval of an observed proportion (Wilson 1927), within 0 to 1.
 
-    The interval is Wilson's, with the number of pairs divided by how much they vary beside coin
-    flips of the same mean: drawn pairs tell more than pairs won and lost.
+    Unlike the normal interval it has a width even if all trials had the same result. `trials`
+    need not be an integer: trials with less variance than coin flips count for more.
+    """
+    weight = Z95 * Z95 / trials
+    centre = (proportion + weight / 2) / (1 + weight)
+    variance = proportion * (1 - proportion) / trials + weight / trials / 4
+    half_width = Z95 / (1 + weight) * sqrt(variance)
+    low = 0.0 if proportion <= 0 else max(0.0, centre - half_width)
+    high = 1.0 if proportion >= 1 else min(1.0, centre + half_width)
+    return low, high
+
+
+def elo_difference(pair_scores: Sequence[float]) -> EloDifference:
+    """Return the difference of two players from the score of a in each pair of games.
+
+    The interval is Wilson's. The number of trials is the number of pairs, divided by the ratio of
+    their variance to that of coin flips with the same mean: drawn pairs carry more information
+    than pairs won and lost.
     """
     scores = np.asarray(pair_scores, np.float64)
     if not len(scores):
@@ -88,18 +109,17 @@ def compare(pair_scores: Sequence[float]) -> EloDifference:
     )
 
 
-def rate(
+def fit_ratings(
     names: Sequence[str],
     points: NDArray[np.float64],
     *,
     anchor: tuple[str, float] | None = None,
 ) -> tuple[Rating, ...]:
-    """Bradley-Terry ratings from points [K, K], what row won against column, a draw half each.
+    """Return Bradley-Terry ratings of K players from points [K, K], row against column.
 
-    Half a point is added either way between any two that met. The intervals come from the
-    curvature of the likelihood; where many games are drawn they are wider than need be. `anchor`
-    is the player that has a given rating: the intervals of the others say how far they
-    may be from it.
+    A draw is half a point for both. Half a point is added for each player of any two that met.
+    The intervals come from the curvature of the likelihood; they are too wide if many games are
+    drawn. `anchor` is a player and its fixed rating; the intervals are then relative to it.
     """
     points = np.asarray(points, np.float64)
     met = (points + points.T) > 0
@@ -117,12 +137,12 @@ def rate(
 
 
 def _fit(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log strengths [K] of mean 0 and their covariance [K, K], by Newton's method.
+    """Return log strengths [K] of mean 0 and their covariance [K, K], by Newton's method.
 
-    Only differences count, so that the curvature is flat along (1, ..., 1): the
-    pseudo-inverse leaves that direction alone, which keeps the mean at 0. No step changes a
-    difference by more than 1: within that the curvature at most grows by a factor of e,
-    and every step climbs.
+    The likelihood depends on differences alone, so its curvature along (1, ..., 1) is 0. The
+    pseudo-inverse ignores that direction, which keeps the mean at 0. A step changes no difference
+    by more than 1: the curvature then grows by a factor of e at most, and the likelihood
+    increases with every step.
     """
     games = points + points.T
     strengths = np.zeros(len(points))
@@ -142,10 +162,12 @@ def _check_table(names: Sequence[str], points: NDArray[np.float64], met: NDArray
     count = len(names)
     if count < 2 or points.shape != (count, count) or (points < 0).any() or met.diagonal().any():
         raise ConfigError(
-            f"a table of points for {count} players is [{count}, {count}], 2 players or more, none"
-            f" below 0 and empty on its diagonal; got {list(points.shape)}"
+            f"expected points [{count}, {count}] for {count} players, at least 2 players, no number"
+            f" below 0 and zeros on the diagonal; got shape {list(points.shape)}"
         )
     reached = np.linalg.matrix_power(met.astype(np.float64) + np.eye(count), count)[0] > 0
     if not reached.all():
-        apart = ", ".join(name for name, near in zip(names, reached, strict=True) if not near)
-        raise ConfigError(f"{apart} never met {names[0]} or its opponents; play a match between")
+        apart = ", ".join(name for name, met in zip(names, reached, strict=True) if not met)
+        raise ConfigError(
+            f"{apart} never met {names[0]} or its opponents; play a match between them"
+        )

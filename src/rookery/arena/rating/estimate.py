@@ -1,8 +1,8 @@
-"""Where a player stands on a ladder: its likeliest rating, the interval, whom it should meet next.
+"""The rating of a player on a ladder: the estimate, its interval, and the next opponent.
 
-Two games from one opening, colours swapped, are a pair, the unit of all that follows; its score is
-the mean of the two. The chance of a point is Bradley-Terry's, and a draw half a point. Pairs that
-vary less than coin flips of the same chances tell more than those, and count for more, as in `elo`.
+The unit is a pair of games from one opening, with colours swapped; its score is the mean of the
+two. The model is Bradley-Terry, with a draw as half a point. Pairs with less variance than coin
+flips of the same probabilities carry more information and count for more, as in `elo`.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.rating.elo import ELO_PER_NAT
-from rookery.arena.rating.interval import Z95
+from rookery.arena.rating.elo import ELO_PER_NAT, Z95, expected_score
 
 Floats = NDArray[np.float64]
-STEP = 1.0
-"""Elo; ratings are looked for on a grid, so far beyond the ladder's ends:"""
-BEYOND = 1200.0
+GRID_STEP = 1.0
+"""Resolution of the grid of ratings, in Elo."""
+GRID_MARGIN = 1200.0
+"""Elo by which the grid extends beyond the ends of the ladder."""
 SHARPNESS = 2
 
 
@@ -28,69 +28,65 @@ class RatingEstimate:
 
     elo: float
     low: float
-    """Lower end of the 95 % interval; -inf where every game was lost."""
+    """Lower end of the 95 % interval; -inf if every game was lost."""
     high: float
-    """Upper end; inf where every game was won."""
+    """Upper end of the 95 % interval; inf if every game was won."""
 
     @property
     def width(self) -> float:
-        """How wide the interval is."""
+        """Width of the interval."""
         return self.high - self.low
 
 
-def estimate(
+def estimate_rating(
     elos: Sequence[float], rungs: Sequence[int], scores: Sequence[float]
 ) -> RatingEstimate:
-    """The rating of a player with `scores` in pairs against `rungs`, whose ratings are `elos`.
+    """Return the rating of a player with `scores` in pairs against `rungs` rated `elos`.
 
-    A pair won and lost by half against the rung that was met most is added for the rating, so that
-    it is finite; the interval holds every rating beside which the scores are not too unlikely.
+    The maximum likelihood estimate includes one drawn pair against the most frequent opponent, so
+    that it is finite. The interval holds the ratings with a likelihood close to the maximum.
     """
     opponents, points = np.asarray(elos, np.float64), np.asarray(scores, np.float64)
     met = np.asarray(rungs, np.intp)
     pairs = np.bincount(met, minlength=len(elos)).astype(np.float64)
     won = np.bincount(met, weights=points, minlength=len(elos)).astype(np.float64)
-    usual = np.eye(len(elos))[pairs.argmax()]
-    grid = np.arange(min(elos) - BEYOND, max(elos) + BEYOND + STEP, STEP)
-    likelihood = _likelihood(grid, opponents, pairs, won)
-    elo = float(grid[(likelihood + _likelihood(grid, opponents, usual, usual / 2)).argmax()])
-    inside = likelihood >= likelihood.max() - _spread(elo, opponents[met], points) * Z95**2 / 2
+    added = np.eye(len(elos))[pairs.argmax()]
+    grid = np.arange(min(elos) - GRID_MARGIN, max(elos) + GRID_MARGIN + GRID_STEP, GRID_STEP)
+    likelihood = _log_likelihood(grid, opponents, pairs, won)
+    elo = float(grid[(likelihood + _log_likelihood(grid, opponents, added, added / 2)).argmax()])
+    ratio = _variance_ratio(elo, opponents[met], points)
+    inside = likelihood >= likelihood.max() - ratio * Z95**2 / 2
     low = -inf if (points == 0).all() else min(elo, float(grid[inside][0]))
     high = inf if (points == 1).all() else max(elo, float(grid[inside][-1]))
     return RatingEstimate(elo, low, high)
 
 
-def expected(elo: float, opponents: Floats) -> Floats:
-    """The share of the points that is expected against each."""
-    chances: Floats = 1 / (1 + np.exp((opponents - elo) / ELO_PER_NAT))
-    return chances
-
-
 def next_rung(
     elos: Sequence[float], assigned: Sequence[int], estimate: RatingEstimate | None
 ) -> int:
-    """Whom to meet next; `assigned` are the pairs that each rung has had or is playing.
+    """Return the index of the next opponent; `assigned` counts the pairs started against each.
 
-    First each rung once. Then so that games are shared out as each tells, most those nearest.
+    Without an estimate it is the rung with the fewest pairs. With one, rungs get pairs in
+    proportion to their information, which is largest near the estimate.
     """
     counts = np.asarray(assigned, np.float64)
     if estimate is None:
         return int(counts.argmin())
-    chances = expected(estimate.elo, np.asarray(elos, np.float64))
-    tells = (chances * (1 - chances)) ** SHARPNESS
-    return int((tells / (counts + 1)).argmax())
+    expected = expected_score(estimate.elo - np.asarray(elos, np.float64))
+    information = (expected * (1 - expected)) ** SHARPNESS
+    return int((information / (counts + 1)).argmax())
 
 
-def _likelihood(grid: Floats, opponents: Floats, pairs: Floats, won: Floats) -> Floats:
-    """The log likelihood at each rating of the grid of having won so much of so many pairs."""
+def _log_likelihood(grid: Floats, opponents: Floats, pairs: Floats, won: Floats) -> Floats:
+    """Return the log likelihood of the points `won` in `pairs`, at each rating of the grid."""
     gaps = (grid[:, None] - opponents[None, :]) / ELO_PER_NAT
     lost = -np.logaddexp(0, gaps)
     total: Floats = (won * (gaps + lost) + (pairs - won) * lost).sum(axis=1)
     return total
 
 
-def _spread(elo: float, opponents: Floats, scores: Floats) -> float:
-    """How much pairs vary beside coin flips of the same chances, one even flip added to both."""
-    chances = expected(elo, opponents)
-    seen = float(((scores - chances) ** 2).sum()) + 0.25
-    return seen / (float((chances * (1 - chances)).sum()) + 0.25)
+def _variance_ratio(elo: float, opponents: Floats, scores: Floats) -> float:
+    """Return the variance of the pairs relative to coin flips, with one fair flip added to both."""
+    expected = expected_score(elo - opponents)
+    observed = float(((scores - expected) ** 2).sum()) + 0.25
+    return observed / (float((expected * (1 - expected)).sum()) + 0.25)

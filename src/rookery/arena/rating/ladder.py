@@ -1,6 +1,6 @@
-"""A ladder: opponents of known strength, its rungs, on one scale that matches between them fixed.
+"""A ladder: opponents of known strength, rated on one scale by matches between them.
 
-A file of `ladders/` holds one; `tools/make_chess_ladder.py` makes that of chess.
+The files in `ladders/` hold one each; `tools/make_chess_ladder.py` creates the one for chess.
 """
 
 import json
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from rookery.arena.players import named_player
-from rookery.arena.players.engine_specs import FAMILIES
+from rookery.arena.players.engine_spec import FAMILIES
 from rookery.base import ConfigError, UnknownName
 from rookery.games import Game
 
@@ -18,28 +18,28 @@ LADDERS = ("stockfish",)
 
 @dataclass(frozen=True)
 class Rung:
-    """One opponent."""
+    """One opponent of a ladder."""
 
     player: str
-    """What `plain_player` makes it from."""
+    """Its name, for `named_player`."""
     elo: float
     low: float
     high: float
-    """The 95 % interval of `elo`, beside the rung that the scale is anchored at."""
+    """The 95 % interval of `elo`, relative to the anchor of the scale."""
     games: int
-    """Games it was placed by."""
+    """Number of games that its rating is based on."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Opponents of a game, the weakest first."""
+    """Opponents in one game, from the weakest to the strongest."""
 
     name: str
     game: str
     rungs: tuple[Rung, ...]
 
     def only(self, players: Sequence[str]) -> "Ladder":
-        """The ladder with some of its rungs; ConfigError for one that it does not have."""
+        """Return the ladder with some of its rungs; raise UnknownName for one it does not have."""
         known = [rung.player for rung in self.rungs]
         for player in players:
             if player not in known:
@@ -47,23 +47,23 @@ class Ladder:
         return replace(self, rungs=tuple(rung for rung in self.rungs if rung.player in players))
 
     def check(self, game: Game) -> None:
-        """ConfigError unless the ladder is of `game` and every opponent is on this machine."""
+        """Raise ConfigError unless the ladder is for `game` and all its engines are installed."""
         if game.name != self.game:
-            raise ConfigError(f"the ladder {self.name} is of {self.game}, not {game.name}")
+            raise ConfigError(f"the ladder {self.name} is for {self.game}, not {game.name}")
         for rung in self.rungs:
             try:
                 named_player(rung.player, game, seed=0)
             except ConfigError as error:
-                raise ConfigError(f"{error}; or rate by --rungs {self._plain()}") from error
+                names = ",".join(self._without_engines())
+                raise ConfigError(f"{error}; or rate with --rungs {names}") from error
 
-    def _plain(self) -> str:
-        """The rungs that need no engine."""
+    def _without_engines(self) -> list[str]:
         names = [rung.player for rung in self.rungs]
-        return ",".join(name for name in names if name.partition(":")[0] not in FAMILIES)
+        return [name for name in names if name.partition(":")[0] not in FAMILIES]
 
 
 def load_ladder(name: str) -> Ladder:
-    """A ladder that comes with Rookery."""
+    """Return a ladder that ships with Rookery."""
     if name not in LADDERS:
         raise UnknownName("ladder", name, LADDERS)
     text = (files("rookery.arena") / "ladders" / f"{name}.json").read_text("utf-8")

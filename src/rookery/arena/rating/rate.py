@@ -1,37 +1,46 @@
-"""A player rated on a ladder: it meets the rungs near its strength more often than the others.
+"""Rate a player on a ladder: it plays most of its games against opponents of similar strength.
 
-A fixed number of games goes on at once, the player searching in half of them together while rungs
-reply in the others. Where a pair has ended the next begins, against the rung that tells most.
+A fixed number of games is in flight. The player searches in half of them while its opponents move
+in the other half. When a pair ends, the next one starts against the most informative opponent.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from rookery.arena.book import Opening, book_openings, has_book
-from rookery.arena.match import MatchGame, Tally, draw_openings, part_seed, tally
+from rookery.arena.match import (
+    MatchGame,
+    WinDrawLoss,
+    count_distinct,
+    count_results,
+    pair_scores,
+    part_seed,
+)
+from rookery.arena.openings import draw_openings, has_book
 from rookery.arena.player import Player
 from rookery.arena.players import named_player
 from rookery.arena.rating.elo import expected_score
-from rookery.arena.rating.estimate import RatingEstimate, estimate, next_rung
+from rookery.arena.rating.estimate import RatingEstimate, estimate_rating, next_rung
 from rookery.arena.rating.in_flight import GamesInFlight, Pair
 from rookery.arena.rating.ladder import Ladder, Rung
 from rookery.base import ConfigError
 from rookery.games import Game
 
 OPENING_PLIES = 4
-"""Random plies, where the game has no book."""
+"""Length of random openings, for games without a book."""
 
 
 @dataclass(frozen=True)
 class RatingPlan:
-    """How much is played."""
+    """The number of games of a rating."""
 
     games: int = 200
+    """Maximum number of games."""
     width: float = 0.0
-    """No pair begins when the 95 % interval is narrower than this, in Elo."""
+    """No pair starts once the 95 % interval is narrower than this, in Elo."""
     at_once: int = 64
-    """Games that go on at the same time, at most: a quarter, so that later ones are well chosen."""
+    """Maximum number of games in flight. It is also limited to a quarter of all games, so that
+    later opponents are chosen with a good estimate."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -44,14 +53,14 @@ class RatingPlan:
                 )
 
     @property
-    def pairs_at_once(self) -> int:
-        """Pairs that go on at the same time."""
+    def pairs_in_flight(self) -> int:
+        """Number of pairs in flight."""
         return max(1, min(self.at_once, self.games // 4) // 2)
 
 
 @dataclass(frozen=True)
 class RatedGame:
-    """One game on a ladder; a is the player that is rated."""
+    """One game on a ladder; player a of `game` is the one that is rated."""
 
     rung: str
     game: MatchGame
@@ -59,140 +68,147 @@ class RatedGame:
 
 @dataclass(frozen=True)
 class RungResult:
-    """How the player did against one rung."""
+    """The results of the player against one rung."""
 
     rung: Rung
-    tally: Tally
+    counts: WinDrawLoss
     expected: float
-    """The points that somebody of its rating would have made."""
+    """Points expected from a player with the estimated rating."""
 
 
 @dataclass(frozen=True)
 class RatingReport:
-    """Where a player stands."""
+    """The rating of a player and the games that it is based on."""
 
     player: str
     ladder: str
     estimate: RatingEstimate
     margin: float
-    """How far the ladder itself may be wrong there, half a 95 % interval."""
+    """Uncertainty of the ladder near the estimate: half the 95 % interval of the nearest rung."""
     rows: tuple[RungResult, ...]
-    """One for every rung, the weakest first."""
+    """One row per rung, the weakest first."""
     distinct_games: int
+    """Number of games with different moves."""
     games: tuple[RatedGame, ...]
-    """Games 2n and 2n + 1 are a pair."""
+    """All games; games 2n and 2n + 1 are a pair."""
     was_interrupted: bool = False
 
     @property
     def faults(self) -> list[str]:
-        """Why games were forfeited, a line each."""
+        """Reasons of the forfeited games, one line for each."""
         return [each.game.fault for each in self.games if each.game.fault]
 
 
-Watch = Callable[[int, RatingEstimate], None]
-"""Told after every pair: the games that have ended, and where the player seems to stand."""
+RatingCallback = Callable[[int, RatingEstimate], None]
+"""Called when pairs finish, with the number of finished games and the current estimate."""
 
 
 def rate_player(
-    game: Game, player: Player, ladder: Ladder, *, plan: RatingPlan, watch: Watch | None = None
+    game: Game,
+    player: Player,
+    ladder: Ladder,
+    *,
+    plan: RatingPlan,
+    callback: RatingCallback | None = None,
 ) -> RatingReport:
-    """Rate a player on a ladder; interrupted, by the pairs that have ended, if there are any."""
+    """Rate a player on a ladder.
+
+    After a KeyboardInterrupt the report covers the finished pairs; without any, it is raised.
+    """
     ladder.check(game)
-    ascent = _Rating(game, player, ladder, plan)
+    rating = _Rating(game, player, ladder, plan)
     try:
-        with ThreadPoolExecutor(1) as beside:
-            while ascent.begin():
-                ascent.slots.move(beside)
-                if ascent.collect() and watch:
-                    watch(2 * len(ascent.pairs), ascent.estimate())
+        with ThreadPoolExecutor(1) as executor:
+            while rating.start_pairs():
+                rating.in_flight.play_ply(executor)
+                if rating.collect() and callback:
+                    callback(2 * len(rating.finished), rating.estimate())
     except KeyboardInterrupt:
-        if not ascent.pairs:
+        if not rating.finished:
             raise
-        return ascent.report(was_interrupted=True)
-    return ascent.report()
+        return rating.report(was_interrupted=True)
+    return rating.report()
 
 
 class _Rating:
-    """What was played so far, and what is to be played next."""
+    """The finished pairs, the pairs in flight and the choice of the next opponent."""
 
     def __init__(self, game: Game, player: Player, ladder: Ladder, plan: RatingPlan) -> None:
         self._player, self._ladder, self._plan = player, ladder, plan
         self._elos = [rung.elo for rung in ladder.rungs]
-        self._openings = _openings(game, plan)
+        self._openings = draw_openings(
+            game,
+            plan.games // 2,
+            plies=OPENING_PLIES,
+            seed=plan.seed,
+            from_book=has_book(game),
+        )
         self._assigned = [0] * len(ladder.rungs)
-        rungs = [
+        opponents = [
             named_player(rung.player, game, seed=part_seed(plan.seed, number, side=1))
             for number, rung in enumerate(ladder.rungs)
         ]
-        self.slots = GamesInFlight(game, player, rungs, plan.pairs_at_once)
-        self.pairs: list[tuple[int, Pair]] = []
-        """The pairs that have ended, with the numbers of their rungs."""
+        self.in_flight = GamesInFlight(game, player, opponents, plan.pairs_in_flight)
+        self.finished: list[tuple[int, Pair]] = []
+        """The finished pairs with the indices of their rungs."""
 
-    def begin(self) -> bool:
-        """Begin pairs where there is room and need; whether any game goes on."""
-        free = self.slots.free()
-        while free and (rung := self._next()) is not None:
+    def start_pairs(self) -> bool:
+        """Fill the free slots as far as more games are needed. Return whether any are in flight."""
+        free = self.in_flight.free_slots()
+        while free and (rung := self._next_rung()) is not None:
             opening = self._openings[sum(self._assigned)]
             self._assigned[rung] += 1
-            self.slots.begin(free.pop(), opening, rung)
-        return sum(self._assigned) > len(self.pairs)
+            self.in_flight.start_pair(free.pop(), opening, rung)
+        return sum(self._assigned) > len(self.finished)
 
     def collect(self) -> bool:
-        """Take note of the pairs that have ended; whether there are any."""
-        before = len(self.pairs)
-        self.pairs.extend(self.slots.take_ended())
-        return len(self.pairs) > before
+        """Collect the pairs that have finished. Return whether there were any."""
+        before = len(self.finished)
+        self.finished.extend(self.in_flight.take_finished())
+        return len(self.finished) > before
 
     def estimate(self) -> RatingEstimate:
-        """Where the player stands by the games that have ended."""
-        scores = [(one.result + other.result + 2) / 4 for _, (one, other) in self.pairs]
-        return estimate(self._elos, [rung for rung, _ in self.pairs], scores)
+        """Return the estimate from the finished pairs."""
+        rungs = [rung for rung, _ in self.finished]
+        return estimate_rating(self._elos, rungs, pair_scores(self._games()))
 
     def report(self, *, was_interrupted: bool = False) -> RatingReport:
-        """What the games that have ended say."""
-        where = self.estimate()
-        games = [RatedGame(self._name(rung), game) for rung, pair in self.pairs for game in pair]
+        """Return the report on the finished pairs."""
+        estimate, rungs = self.estimate(), self._ladder.rungs
+        nearest = min(rungs, key=lambda rung: abs(rung.elo - estimate.elo))
         return RatingReport(
             player=self._player.name,
             ladder=self._ladder.name,
-            estimate=where,
-            margin=self._margin(where.elo),
-            rows=tuple(self._row(number, where.elo) for number in range(len(self._elos))),
-            distinct_games=len({each.game.opening + each.game.moves for each in games}),
-            games=tuple(games),
+            estimate=estimate,
+            margin=(nearest.high - nearest.low) / 2,
+            rows=tuple(self._row(number, estimate.elo) for number in range(len(rungs))),
+            distinct_games=count_distinct(self._games()),
+            games=tuple(
+                RatedGame(rungs[number].player, game)
+                for number, pair in self.finished
+                for game in pair
+            ),
             was_interrupted=was_interrupted,
         )
 
-    def _next(self) -> int | None:
-        """The rung of the next pair, or None if nothing is to be begun now.
+    def _games(self) -> list[MatchGame]:
+        return [game for _, pair in self.finished for game in pair]
 
-        Half of the rungs must have been met before there is an estimate to go by.
+    def _next_rung(self) -> int | None:
+        """Return the rung of the next pair, or None if no pair is to start now.
+
+        The choice follows the estimate once half as many pairs as rungs have finished.
         """
         if 2 * sum(self._assigned) >= self._plan.games:
             return None
-        if 2 * len(self.pairs) < len(self._elos):
+        if 2 * len(self.finished) < len(self._elos):
             return next_rung(self._elos, self._assigned, None) if 0 in self._assigned else None
-        where = self.estimate()
-        if where.width <= self._plan.width:
+        estimate = self.estimate()
+        if estimate.width <= self._plan.width:
             return None
-        return next_rung(self._elos, self._assigned, where)
+        return next_rung(self._elos, self._assigned, estimate)
 
     def _row(self, number: int, elo: float) -> RungResult:
-        games = [game for rung, pair in self.pairs if rung == number for game in pair]
-        share = expected_score(elo - self._elos[number])
-        return RungResult(self._ladder.rungs[number], tally(games), share * len(games))
-
-    def _margin(self, elo: float) -> float:
-        """That of the nearest rung."""
-        nearest = min(self._ladder.rungs, key=lambda rung: abs(rung.elo - elo))
-        return (nearest.high - nearest.low) / 2
-
-    def _name(self, number: int) -> str:
-        return self._ladder.rungs[number].player
-
-
-def _openings(game: Game, plan: RatingPlan) -> list[Opening]:
-    count = plan.games // 2
-    if has_book(game):
-        return book_openings(game, count, seed=plan.seed)
-    return draw_openings(game, count, plies=OPENING_PLIES, seed=plan.seed)
+        games = [game for rung, pair in self.finished if rung == number for game in pair]
+        expected = float(expected_score(elo - self._elos[number])) * len(games)
+        return RungResult(self._ladder.rungs[number], count_results(games), expected)

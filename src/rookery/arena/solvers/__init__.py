@@ -1,4 +1,4 @@
-"""Perfect players' knowledge: exact solvers, and positions they have solved."""
+"""Exact solvers, and Connect Four positions that were solved in advance."""
 
 from rookery.arena.solvers.connect4 import Connect4Solver
 from rookery.arena.solvers.exhaustive import ExhaustiveSolver

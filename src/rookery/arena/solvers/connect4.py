@@ -1,15 +1,15 @@
-"""Connect Four solved exactly: null-window negamax over bitboards, with a table of bounds.
+"""An exact Connect Four solver: null-window negamax over bitboards, with a transposition table.
 
-A score counts stones: a win is worth the stones its winner has in hand just before the winning
-one is played (so counting it), a loss the same with a minus, a draw nothing; fast wins score
-high. With n plies played before the winning one that is (43 - n) // 2, the convention of Pascal
-Pons's solver. It is for the player to move:
+The score of a win is the number of stones that the winner has left just before the winning move,
+so fast wins have high scores; a loss has the negative score, a draw 0. A win with n plies played
+before the winning move scores (43 - n) // 2, as in the solver of Pascal Pons. Scores are for the
+player to move:
 
-    112233    4 wins at once, with 18 of 21 stones in hand: 18
-    1122334   is over, and has no score
+    112233    column 4 wins, with 18 of 21 stones left: 18
+    1122334   is over and has no score
 
-Below, `mover` and `stones` are the two words of a state; a set of cells is a word as well. The
-search looks only at positions whose mover cannot win at once: that case is settled one ply above.
+Below, `mover` and `stones` are the two bitboards of a state, and a set of cells is a bitboard too.
+The search visits only positions without an immediate win; its caller handles that case.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ Cells = np.uint64
 Table = NDArray[np.uint64]
 
 CELLS = 42
-PROBE_CHILDREN = 30  # plies up to which looking the moves up first saves time (measured)
+PROBE_CHILDREN = 30  # plies below which probing the table for the children saves time (measured)
 MAX_TABLE_BITS = 30
 ILLEGAL = -100  # the score of a move into a full column
 UNKNOWN = -100
@@ -34,16 +34,16 @@ COLUMNS = np.array([0b111111 << 7 * column for column in range(7)], np.uint64)
 CENTRE_FIRST = np.array([3, 2, 4, 1, 5, 0, 6], np.uint64)
 SIDEWAYS = np.array([6, 7, 8], np.uint64)  # falling, flat, rising
 
-# An entry of the table: the key in 52 bits, then lower and upper bound in 6 bits each.
+# A table entry: the key in 52 bits, then the lower and the upper bound in 6 bits each.
 BOUND = np.uint64(63)
-OFFSET = 21  # what is added to a bound, so that it is not negative
+OFFSET = 21  # added to a bound, so that it is not negative
 HASH_BITS = np.uint64(0xFFFFFFFF)
 HASH_FACTOR = np.uint64(0x9E3779B1)
 
 
 @compiled
 def winning_cells(player: Cells, stones: Cells) -> Cells:
-    """The empty cells that complete a four of `player`, reachable now or not."""
+    """Return the empty cells that complete a four of `player`, playable now or later."""
     found = (player << U1) & (player << U2) & (player << U3)
     for step in SIDEWAYS:
         right = (player << step) & (player << step + step)
@@ -57,13 +57,13 @@ def winning_cells(player: Cells, stones: Cells) -> Cells:
 
 @compiled
 def playable_cells(stones: Cells) -> Cells:
-    """The lowest empty cell of each column that is not full."""
+    """Return the lowest empty cell of each column that is not full."""
     return (stones + BOTTOM) & BOARD
 
 
 @compiled
 def safe_moves(mover: Cells, stones: Cells) -> Cells:
-    """The playable cells after which the opponent cannot win at once."""
+    """Return the playable cells after which the opponent has no immediate win."""
     moves = playable_cells(stones)
     threats = winning_cells(mover ^ stones, stones)
     forced = moves & threats
@@ -76,7 +76,7 @@ def safe_moves(mover: Cells, stones: Cells) -> Cells:
 
 @compiled
 def count_cells(cells: Cells) -> int:
-    """How many cells a set has."""
+    """Return the number of cells in a set."""
     count = 0
     while cells:
         cells &= cells - U1
@@ -86,45 +86,46 @@ def count_cells(cells: Cells) -> int:
 
 @compiled
 def ordered_columns(mover: Cells, stones: Cells, moves: Cells) -> Cells:
-    """The columns of `moves`, best first: most threats made, then nearest the centre.
+    """Return the columns of `moves`, best first: most threats, then nearest to the centre.
 
-    One byte a column, the first lowest: (threats + 1) in five bits, the column in three.
+    Each column takes one byte, the first one the lowest: (threats + 1) in five bits, the column
+    in three.
     """
     ordered = U0
     for column in CENTRE_FIRST:
         move = moves & COLUMNS[column]
         if move:
             threats = np.uint64(1 + count_cells(winning_cells(mover | move, stones | move)))
-            place = U0
-            while ordered >> place + U3 & U31 >= threats:
-                place += U8
-            ahead = ordered & ((U1 << place) - U1)
-            ordered = ahead | (threats << U3 | column) << place | (ordered ^ ahead) << U8
+            shift = U0
+            while ordered >> shift + U3 & U31 >= threats:
+                shift += U8
+            ahead = ordered & ((U1 << shift) - U1)
+            ordered = ahead | (threats << U3 | column) << shift | (ordered ^ ahead) << U8
     return ordered
 
 
 @compiled
 def signed(word: Cells) -> int:
-    """The word as a number that may be taken from another; `int` alone would stay unsigned."""
+    """Return the word as a signed integer; `int` alone keeps it unsigned when compiled."""
     return int(np.int64(word))
 
 
 @compiled
 def slot(key: Cells, table: Table) -> int:
-    """Where in the table `key` is kept."""
+    """Return the index of `key` in the table."""
     mixed = ((key ^ key >> U32) & HASH_BITS) * HASH_FACTOR
     return signed(mixed >> U24 & np.uint64(table.size - 1))
 
 
 @compiled
 def entry(key: Cells, lower: int, upper: int) -> Cells:
-    """An entry of the table."""
+    """Return an entry of the table."""
     return key << U12 | np.uint64(lower + OFFSET) << U6 | np.uint64(upper + OFFSET)
 
 
 @compiled
 def known_refutation(mover: Cells, stones: Cells, moves: Cells, beta: int, table: Table) -> int:
-    """A bound of at least `beta` that the table holds for one of the moves, or UNKNOWN."""
+    """Return a bound of at least `beta` that the table has for one of the moves, or UNKNOWN."""
     while moves:
         rest = moves & (moves - U1)
         key = (mover ^ stones) + (stones | (moves ^ rest))
@@ -146,15 +147,15 @@ def search(
     table: Table,
     nodes: NDArray[np.int64],
 ) -> int:
-    """A lower bound of the score if that is at least `beta`, else an upper bound below `beta`."""
+    """Return a lower bound of the score if it is at least `beta`, else an upper bound below it."""
     nodes[0] += 1
     moves = safe_moves(mover, stones)
     if not moves:
         return -((CELLS - plies) // 2)
     lower, upper = -((CELLS - 2 - plies) // 2), (CELLS - 1 - plies) // 2
     key = mover + stones
-    place = slot(key, table)
-    found = table[place]
+    index = slot(key, table)
+    found = table[index]
     if found >> U12 == key:
         lower = max(lower, signed(found >> U6 & BOUND) - OFFSET)
         upper = min(upper, signed(found & BOUND) - OFFSET)
@@ -173,16 +174,16 @@ def search(
         ordered >>= U8
         value = -search(mover ^ stones, stones | move, plies + 1, 1 - beta, table, nodes)
         if value >= beta:
-            table[place] = entry(key, max(lower, value), upper)
+            table[index] = entry(key, max(lower, value), upper)
             return value
         best = max(best, value)
-    table[place] = entry(key, lower, best)
+    table[index] = entry(key, lower, best)
     return best
 
 
 @compiled
 def solve(mover: Cells, stones: Cells, table: Table, nodes: NDArray[np.int64]) -> int:
-    """The score, by halving its range with null windows; quick ends first, they are cheap."""
+    """Return the score by bisection with null windows, close wins first because they are cheap."""
     plies = count_cells(stones)
     if winning_cells(mover, stones) & playable_cells(stones):
         return (CELLS + 1 - plies) // 2
@@ -202,7 +203,7 @@ def solve(mover: Cells, stones: Cells, table: Table, nodes: NDArray[np.int64]) -
 def reaches(
     mover: Cells, stones: Cells, bound: int, table: Table, nodes: NDArray[np.int64]
 ) -> bool:
-    """Whether the score is at least `bound`."""
+    """Return whether the score is at least `bound`."""
     plies = count_cells(stones)
     if winning_cells(mover, stones) & playable_cells(stones):
         return (CELLS + 1 - plies) // 2 >= bound
@@ -217,7 +218,7 @@ def reaches(
 def solve_moves(
     mover: Cells, stones: Cells, table: Table, nodes: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """Write the score of each of the seven moves, for `mover`, or ILLEGAL."""
+    """Write the score of each of the seven moves for `mover`, or ILLEGAL."""
     wins = winning_cells(mover, stones)
     for column in range(7):
         move = playable_cells(stones) & COLUMNS[column]
@@ -232,11 +233,11 @@ def solve_moves(
 
 
 class Connect4Solver:
-    """Solves positions one after another; what it learns stays in its table of 2**table_bits."""
+    """Solves positions; a transposition table of 2**table_bits entries is kept between calls."""
 
     def __init__(self, table_bits: int = 22) -> None:
         if not 1 <= table_bits <= MAX_TABLE_BITS:
-            raise ConfigError(f"table_bits is {table_bits}; choose from 1 to {MAX_TABLE_BITS}")
+            raise ConfigError(f"table_bits must be 1 to {MAX_TABLE_BITS}, got {table_bits}")
         self._rules = load_game("connect4").rules
         self._table = np.zeros(1 << table_bits, np.uint64)
         self._nodes = np.zeros(1, np.int64)
@@ -244,25 +245,25 @@ class Connect4Solver:
 
     @property
     def nodes(self) -> int:
-        """Positions looked at since the solver was made."""
+        """Number of positions searched so far."""
         return int(self._nodes[0])
 
     def score(self, state: State) -> int:
-        """The score of `state`, which must not be over."""
+        """Return the score of `state`, which must not be terminal."""
         self._check(state)
         return int(solve(state.mover, state.stones, self._table, self._nodes))
 
     def reaches(self, state: State, bound: int) -> bool:
-        """Whether the score of `state` is at least `bound`: cheaper than the score."""
+        """Return whether the score of `state` is at least `bound`; cheaper than the score."""
         self._check(state)
         return bool(reaches(state.mover, state.stones, bound, self._table, self._nodes))
 
     def scores(self, state: State) -> list[int | None]:
-        """The score of each move for the player to move; None where the column is full."""
+        """Return [7] the score of each move for the player to move, None if the column is full."""
         self._check(state)
         solve_moves(state.mover, state.stones, self._table, self._nodes, self._scores)
         return [None if score == ILLEGAL else int(score) for score in self._scores]
 
     def _check(self, state: State) -> None:
         if self._rules.outcome(state) != ONGOING:
-            raise IllegalPosition("the game is over here; only a position with moves has a score")
+            raise IllegalPosition("the game is over; only a position with legal moves has a score")

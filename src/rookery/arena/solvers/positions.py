@@ -1,13 +1,14 @@
 """Connect Four positions with the exact score of every move, in six groups, as packaged data.
 
-A group is named by how far the game has gone and how far its end is, with perfect play of both
-(the fastest win, the longest resistance). The board holds 42 stones, so three pairs are empty.
+A group is named by the number of plies played and the number of plies to the end under perfect
+play (the fastest win, the slowest loss). The board holds 42 stones, so three combinations are
+empty.
 
     plies played     begin  up to 14    middle  15 to 28    end   from 29
     plies to the end  easy  up to 13    medium  14 to 27    hard  from 28
 
 A line of the file is `group moves s1 s2 s3 s4 s5 s6 s7`: the columns played so far, then the
-score of each move as `solvers.connect4` defines it, x for a full column. `#` starts a comment.
+score of each move as defined in `solvers.connect4`, x for a full column. `#` starts a comment.
 """
 
 from dataclasses import dataclass
@@ -25,44 +26,44 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class SolvedPosition:
-    """One position: the moves that lead to it, and the score of each of the seven next ones."""
+    """A position and the exact scores of its seven moves."""
 
     group: str
     moves: str
-    """Columns 1 to 7."""
+    """The moves that lead to the position, as columns 1 to 7."""
     scores: tuple[int | None, ...]
-    """For the player to move; None where the column is full."""
+    """For the player to move; None if the column is full."""
 
 
 def load_positions() -> tuple[SolvedPosition, ...]:
-    """The packaged positions, group by group."""
+    """Return the positions that ship with Rookery, group by group."""
     text = (files("rookery.arena") / "data" / "connect4_positions.txt").read_text("ascii")
     return tuple(read_line(line) for line in text.splitlines() if not line.startswith("#"))
 
 
 def read_line(line: str) -> SolvedPosition:
-    """The position that a line of the file describes."""
+    """Return the position in a line of the file."""
     group, moves, *scores = line.split()
     return SolvedPosition(group, moves, tuple(None if s == "x" else int(s) for s in scores))
 
 
 def write_line(position: SolvedPosition) -> str:
-    """The line of the file that describes `position`."""
+    """Return the line of the file for `position`."""
     scores = ("x" if score is None else str(score) for score in position.scores)
     return " ".join([position.group, position.moves, *scores])
 
 
 def plies_left(plies: int, score: int) -> int:
-    """How many plies perfect play lasts from a position with `plies` played and that score."""
+    """Return the plies to the end under perfect play, after `plies` plies at a given score."""
     if score == 0:
         return 42 - plies
     winner_is_second = plies % 2 == (1 if score > 0 else 0)
-    before_the_last = 42 + winner_is_second - 2 * abs(score)
-    return before_the_last + 1 - plies
+    plies_before_win = 42 + winner_is_second - 2 * abs(score)
+    return plies_before_win + 1 - plies
 
 
 def group_of(plies: int, score: int) -> str:
-    """The group of a position with `plies` played and that score."""
+    """Return the group of a position with a given score after `plies` plies."""
     left = plies_left(plies, score)
     phase = "begin" if plies <= 14 else "middle" if plies <= 28 else "end"
     return f"{phase}-{'easy' if left < 14 else 'medium' if left < 28 else 'hard'}"

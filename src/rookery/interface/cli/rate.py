@@ -13,7 +13,7 @@ import typer
 from rookery.interface.cli.settings import Devices, TrustRules, check_new_files, print_note
 
 if TYPE_CHECKING:
-    from rookery.arena import RatingEstimate, RatingPlan, RatingReport, Watch
+    from rookery.arena import RatingCallback, RatingEstimate, RatingPlan, RatingReport
 
 SIMULATIONS = 32
 """Where neither the option nor the player's text says."""
@@ -69,7 +69,7 @@ def rate(
     scale.check(rules)
     with _watching(plan) as watch:
         rated = player_spec.player(rules, seed=seed)
-        report = rate_player(rules, rated, scale, plan=plan, watch=watch)
+        report = rate_player(rules, rated, scale, plan=plan, callback=watch)
     if report.was_interrupted:
         print_note(f"stopped after {len(report.games)} of {games} games; others are left out")
     for fault in dict.fromkeys(report.faults):
@@ -85,7 +85,7 @@ def rate(
 
 
 @contextmanager
-def _watching(plan: "RatingPlan") -> Iterator["Watch"]:
+def _watching(plan: "RatingPlan") -> Iterator["RatingCallback"]:
     """Shows how far it is, in a terminal."""
     from rookery.interface.formatting import rating, screen
 
@@ -124,7 +124,7 @@ def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
         name: value if isfinite(value) else None for name, value in asdict(report.estimate).items()
     }
     rungs = [
-        {"rung": asdict(row.rung), **asdict(row.tally), "expected": row.expected}
+        {"rung": asdict(row.rung), **asdict(row.counts), "expected": row.expected}
         for row in report.rows
     ]
     return {

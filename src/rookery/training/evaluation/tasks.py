@@ -103,11 +103,11 @@ class StrengthTask:
         """What the ruler sees in one part."""
         rules = load_game(self.game, self.digest)
         player = self.player.player(rules, seed=part_seed(self.seed, part, side=0))
-        return strength_test_for(rules).look(player, part)
+        return strength_test_for(rules).measure_part(player, part)
 
     def conclude(self, looks: Sequence[PartResult]) -> Strength:
         """What the ruler says of it all."""
-        return strength_test_for(load_game(self.game, self.digest)).conclude(looks)
+        return strength_test_for(load_game(self.game, self.digest)).combine(looks)
 
 
 EvaluationTask = MatchTask | StrengthTask
