@@ -198,7 +198,7 @@ class CrewedRing(Ring):
             simulations=run.strength_simulations,
             search=self.config.search,
             weights=self.folder.pack_weights(net, step=self.learner.updates),
-            inference=self.evaluator.method,
+            inference=self.evaluator.backend,
         )
         source, digest = source_of(self.game), self.game.digest
         case = StrengthTask(source, player, run.seed, digest=digest)
@@ -275,14 +275,14 @@ class CrewedRing(Ring):
         """How this process measures strength, and all actors on its kind of device play."""
         net, shape = self.learner.play_net, self.game.planes_shape
         if self.device.type == "cuda":
-            return GpuEvaluator(net, shape, device=self.device, method=inference)
-        return CpuEvaluator(net, shape, method=inference, batch_size=self.config.selfplay.games)
+            return GpuEvaluator(net, shape, device=self.device, backend=inference)
+        return CpuEvaluator(net, shape, backend=inference, batch_size=self.config.selfplay.games)
 
     def _muster(self) -> None:
         """Start the actors, and have the weights ready for them."""
         self._fleet = ActorPool(
             self.config,
-            inference=self.evaluator.method,
+            inference=self.evaluator.backend,
             era=self.window.rows_made,
             tell=self._tell,
             cluster=self._cluster,

@@ -127,7 +127,7 @@ class DeviceRing(Ring):
         self.window = DeviceWindow(game, config.replay, self.device)
         self.learner = self._new_learner(learning)
         self.evaluator = GpuEvaluator(
-            self.learner.play_net, game.planes_shape, device=self.device, method=inference
+            self.learner.play_net, game.planes_shape, device=self.device, backend=inference
         )
         for remark in fallbacks(self.evaluator):
             self._say(remark)

@@ -91,7 +91,7 @@ class HostRing(Ring):
         self.evaluator = CpuEvaluator(
             self.learner.play_net,
             game.planes_shape,
-            method=inference,
+            backend=inference,
             batch_size=config.selfplay.games,
             compile_seconds=30.0 if config.run.minutes > COMPILE_AFTER_MINUTES else 0.0,
         )

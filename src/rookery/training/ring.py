@@ -218,7 +218,7 @@ class Ring(ABC):
             seconds=self.seconds(),
             rows_made=self.window.rows_made,
             shards=self.window.shard_numbers,
-            inference=self.evaluator.method,
+            inference=self.evaluator.backend,
             precision=self.learner.precision,
         )
         owed = self.learner.rows_owed + self._due * self.learner.config.batch_size

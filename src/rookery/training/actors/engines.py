@@ -50,7 +50,7 @@ class CpuActorEngine:
         self.games, self._version = config.selfplay.games, -1
         self._nothing = Samples.empty(rules)
         self._evaluator = CpuEvaluator(
-            net, rules.planes_shape, method=inference, batch_size=self.games
+            net, rules.planes_shape, backend=inference, batch_size=self.games
         )
         self._selfplay = SelfPlay(
             rules, self._evaluator, config=config.selfplay, search=config.search, seed=seed
@@ -87,7 +87,7 @@ class GpuActorEngine:
     ) -> None:
         use_device(device)
         self._evaluator = GpuEvaluator(
-            net.to(device), rules.planes_shape, device=device, method=inference
+            net.to(device), rules.planes_shape, device=device, backend=inference
         )
         self._selfplay = fit_games(config, self._evaluator, rules=rules, seed=seed)
         self.games, self._version = self._selfplay.config.games, -1
