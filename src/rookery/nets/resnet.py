@@ -92,7 +92,8 @@ class BoardPolicyHead(nn.Module):
         self.register_buffer("cells", policy_cells.clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv(x).flatten(1).index_select(1, self.get_buffer("cells"))
+        y: Tensor = self.conv(x).flatten(1).index_select(1, self.get_buffer("cells"))
+        return y
 
 
 class ValueHead(nn.Module):

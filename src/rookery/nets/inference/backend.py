@@ -54,7 +54,7 @@ class TorchBackend:
     With `padded_to` the modules are compiled, once: they always see this number of rows.
     """
 
-    cells = None
+    cells: Tensor | None = None
 
     def __init__(self, folded: nn.Module, dtype: torch.dtype, *, padded_to: int = 0) -> None:
         self._dtype = dtype

@@ -110,7 +110,7 @@ class FusedBackend:
 class EnsembleBackend:
     """An ensemble; every member runs by the same backend."""
 
-    cells = None
+    cells: Tensor | None = None
 
     def __init__(self, folded: Ensemble, backend: str) -> None:
         self._members = [new_backend(backend, member) for member in folded.members]
