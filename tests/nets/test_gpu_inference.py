@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from rookery.base import RookeryError
 from rookery.nets import GpuEvaluator, NetConfig, build_net
@@ -53,6 +55,31 @@ def test_fused_heads_equal_separate_heads_with_policy_cells(dtype: torch.dtype) 
     found = action_logits(logits, fused.cells)
     np.testing.assert_allclose(found.numpy(), folded.policy(x).numpy(), atol=0.1)
     np.testing.assert_allclose(wdl.numpy(), folded.value(x).numpy(), atol=0.05)
+
+
+def convolution_relu(x: Tensor, weight: Tensor, bias: Tensor, *options: object) -> Tensor:
+    return functional.relu(functional.conv2d(x, weight, bias, padding=1))
+
+
+def convolution_add_relu(
+    x: Tensor, weight: Tensor, skip: Tensor, alpha: float, bias: Tensor, *options: object
+) -> Tensor:
+    return functional.relu(functional.conv2d(x, weight, bias, padding=1) + alpha * skip)
+
+
+def test_fused_calls_equal_the_network_with_new_weights_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch, "cudnn_convolution_relu", convolution_relu)
+    monkeypatch.setattr(torch, "cudnn_convolution_add_relu", convolution_add_relu)
+    old, new = new_net(1), new_net(2)
+    fused = FusedBackend(fold(old), torch.float32)
+    planes = torch.rand((5, *SHAPE), generator=torch.Generator().manual_seed(1))
+    for net in (old, new):
+        fused.load(fold(net))
+        with torch.no_grad():
+            for found, expected in zip(fused(planes), net(planes), strict=True):
+                torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("backend", ["auto", "float32"])
