@@ -152,7 +152,7 @@ def one_process_rate(seconds: float) -> float:
     """The default: one process, its threads on all cores, the same number of games in all."""
     rules, settings = load_game("connect4"), config()
     net = build_net(NetConfig(width=32, depth=3), rules.planes_shape, rules.num_actions)
-    evaluator = CpuEvaluator(net, rules.planes_shape, method="float32", batch_size=2 * GAMES)
+    evaluator = CpuEvaluator(net, rules.planes_shape, backend="float32", batch_size=2 * GAMES)
     selfplay = SelfPlay(rules, evaluator, config=settings.selfplay, search=settings.search, seed=1)
     selfplay.play(MOVES, progress=0.5)
     begun, positions = time.monotonic(), 0

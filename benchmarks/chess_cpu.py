@@ -80,7 +80,7 @@ def rookery(options: argparse.Namespace, seed: int) -> More:
 
     rules, net = new_net(options)
     evaluator = CpuEvaluator(
-        net, rules.planes_shape, method=options.method, batch_size=options.games, threads=1
+        net, rules.planes_shape, backend=options.method, batch_size=options.games, threads=1
     )
     params = SelfPlayConfig(
         games=options.games, simulations=f"1, {options.simulations}@0.5", opening_share=0.0
@@ -88,7 +88,7 @@ def rookery(options: argparse.Namespace, seed: int) -> More:
     selfplay = SelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=seed)
     selfplay.play(QUICK_MOVES, progress=0.0)
     forwards = bare_forwards(evaluator, options.games, options.seconds / 4)
-    print(f"    on this core: {evaluator.method}, bare forward {forwards:.0f}/s", flush=True)
+    print(f"    on this core: {evaluator.backend}, bare forward {forwards:.0f}/s", flush=True)
 
     def more() -> tuple[int, int]:
         records, report = selfplay.play(1, progress=1.0)
@@ -108,7 +108,7 @@ def dictionaries(options: argparse.Namespace, seed: int, *, is_folded: bool) -> 
 
     rules, net = new_net(options)
     net.eval()
-    folded = CpuEvaluator(net, rules.planes_shape, method="float32", batch_size=1, threads=1)
+    folded = CpuEvaluator(net, rules.planes_shape, backend="float32", batch_size=1, threads=1)
 
     @torch.inference_mode()
     def as_it_is(planes: Any) -> tuple[Any, Any]:

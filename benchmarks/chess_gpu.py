@@ -55,7 +55,7 @@ def new_selfplay(setting: Setting, options: argparse.Namespace) -> tuple[Any, An
     )
     cells = rules.policy_cells
     net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=cells)
-    evaluator = GpuEvaluator(net, rules.planes_shape, device=device, method=options.inference)
+    evaluator = GpuEvaluator(net, rules.planes_shape, device=device, backend=options.inference)
     params = SelfPlayConfig(
         games=setting.batch,
         simulations=f"1, {setting.simulations}@0.5",

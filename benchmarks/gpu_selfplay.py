@@ -89,7 +89,7 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
             to_columns(rows)
         positions = (after.positions - before.positions) / elapsed
         asked = (after.evaluations - before.evaluations) / elapsed
-        label = f"batch {setting.batch} {evaluator.method}"
+        label = f"batch {setting.batch} {evaluator.backend}"
         rates.append(Rate(positions, asked, forwards, label))
         before = after
     return rates

@@ -186,7 +186,7 @@ class Bench:
         """Share of moves of the bare averaged net that lose game value, in percent."""
         torch.set_num_threads(os.cpu_count() or 1)
         evaluator = CpuEvaluator(
-            net.cpu(), self.game.planes_shape, method="float32", batch_size=512
+            net.cpu(), self.game.planes_shape, backend="float32", batch_size=512
         )
         player = SearchPlayer(
             self.game, evaluator, config=SearchConfig(), simulations=0, seed=1, name="net"

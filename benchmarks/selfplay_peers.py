@@ -95,7 +95,7 @@ def rookery_rate(seconds: float) -> Rate:
     calls = calls_per_second(more, seconds)
     per_call = batch * PLIES_PER_CALL
     asked = calls * per_call * evaluations / positions
-    return Rate(calls * per_call, asked, forwards, f"batch {batch} {evaluator.method}")
+    return Rate(calls * per_call, asked, forwards, f"batch {batch} {evaluator.backend}")
 
 
 # alpha-zero-general.
@@ -133,7 +133,7 @@ def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
         width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
     )
     evaluator = CpuEvaluator(
-        build_net(config, shape, 7), shape, method="float32", batch_size=1, threads=1
+        build_net(config, shape, 7), shape, backend="float32", batch_size=1, threads=1
     )
 
     class Net:

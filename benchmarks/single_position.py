@@ -36,7 +36,7 @@ def random_evaluator(rules: Game, shape: str, devices: str) -> Any:
     if device.type == "cuda":
         use_device(device)
         return GpuEvaluator(net, rules.planes_shape, device=device)
-    return CpuEvaluator(net, rules.planes_shape, method="float32")
+    return CpuEvaluator(net, rules.planes_shape, backend="float32")
 
 
 def give_opinions(net: torch.nn.Module, rules: Game) -> None:

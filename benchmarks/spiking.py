@@ -81,7 +81,7 @@ class Comparison:
             f"{count_parameters(learner.net):,}",
             self.forward_speed(net),
             f"{(last.updates - WARM_UP) * self.options.batch_size / last.seconds:,.0f}",
-            f"{spikes.number:,.0f}, {spikes.rate:.1%}" if spikes else "-",
+            f"{spikes.mean:,.0f}, {spikes.rate:.1%}" if spikes else "-",
             f"{self.strength(by_updates)} ({by_updates.seconds:.0f} s)",
             f"{self.strength(by_time)} ({by_time.updates} updates)",
         ]
@@ -109,7 +109,7 @@ class Comparison:
             begin = self.clock()
             evaluator(self.boards)
             best = min(best, self.clock() - begin)
-        return f"{BATCH / best:,.0f} ({evaluator.method})"
+        return f"{BATCH / best:,.0f} ({evaluator.backend})"
 
     def strength(self, look: PartResult) -> str:
         errors = [self.errors(look.net, simulations) for simulations in (0, SIMULATIONS)]
@@ -127,11 +127,11 @@ class Comparison:
         )
         return strength_test_for(self.game).measure(player).errors
 
-    def evaluator(self, net: nn.Module, method: str) -> Any:
+    def evaluator(self, net: nn.Module, backend: str) -> Any:
         shape = self.game.planes_shape
         if self.device.type == "cuda":
-            return GpuEvaluator(net, shape, device=self.device, method=method)
-        return CpuEvaluator(net, shape, method=method, batch_size=BATCH)
+            return GpuEvaluator(net, shape, device=self.device, backend=backend)
+        return CpuEvaluator(net, shape, backend=backend, batch_size=BATCH)
 
 
 def main() -> None:

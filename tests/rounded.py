@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rookery.nets.inference.quantize import LEVELS, Layer
+from rookery.nets.inference.quantize import LEVELS, QuantizedConv
 
 
-def run_layers(layers: list[Layer], planes: Tensor) -> Tensor:
+def run_layers(layers: list[QuantizedConv], planes: Tensor) -> Tensor:
     """Activations [B, C, H, W] after all of `layers`, every integer exact."""
     x = _layer(layers[0], planes.half().double(), None)
     for first in range(1, len(layers), 2):
@@ -16,7 +16,9 @@ def run_layers(layers: list[Layer], planes: Tensor) -> Tensor:
     return x
 
 
-def _layer(layer: Layer, x: Tensor, short_cut: Tensor | None, is_last: bool = False) -> Tensor:
+def _layer(
+    layer: QuantizedConv, x: Tensor, short_cut: Tensor | None, is_last: bool = False
+) -> Tensor:
     scale, bias, ratio = (part.double()[None, :, None, None] for part in layer[1:])
     is_stem = layer.weight.dtype != torch.int8
     weight = (layer.weight.half() if is_stem else layer.weight).double()

@@ -51,14 +51,14 @@ def test_searches_on_both_devices_agree(method: str, device: torch.device) -> No
     np.testing.assert_allclose(found.policy[same], expected.policy[same], atol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["fused-float16", "fused-bfloat16", "float16", "bfloat16"])
-def test_every_method_agrees_with_float32(method: str, device: torch.device) -> None:
+@pytest.mark.parametrize("backend", ["fused-float16", "fused-bfloat16", "float16", "bfloat16"])
+def test_every_method_agrees_with_float32(backend: str, device: torch.device) -> None:
     net = build_net(NetConfig(width=64, depth=4), RULES.planes_shape, RULES.num_actions)
     for head in (net.policy.last, net.value.last):
         torch.nn.init.normal_(head.weight, std=0.1)
     planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
-    expected = GpuEvaluator(net, RULES.planes_shape, device=device, method="float32")(planes)
-    found = GpuEvaluator(net, RULES.planes_shape, device=device, method=method)(planes)
+    expected = GpuEvaluator(net, RULES.planes_shape, device=device, backend="float32")(planes)
+    found = GpuEvaluator(net, RULES.planes_shape, device=device, backend=backend)(planes)
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=0.02)
 
@@ -155,8 +155,8 @@ def test_a_killed_actor_of_a_gpu_is_replaced(tmp_path: Path, device: torch.devic
     assert [line for line in lines(folder, "note") if "killed by SIGKILL" in line["note"]]
 
 
-@pytest.mark.parametrize("method", ["fused-float16", "bfloat16"])
-def test_nets_that_are_averaged_agree_with_float32(method: str, device: torch.device) -> None:
+@pytest.mark.parametrize("backend", ["fused-float16", "bfloat16"])
+def test_nets_that_are_averaged_agree_with_float32(backend: str, device: torch.device) -> None:
     nets = []
     for seed, width in ((1, 64), (2, 32)):
         net = build_net(
@@ -167,7 +167,7 @@ def test_nets_that_are_averaged_agree_with_float32(method: str, device: torch.de
         nets.append(net)
     planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
     options: dict[str, Any] = {"planes_shape": RULES.planes_shape, "device": device}
-    expected = GpuEvaluator(Ensemble(nets), **options, method="float32")(planes)
-    found = GpuEvaluator(Ensemble(nets), **options, method=method)(planes)
+    expected = GpuEvaluator(Ensemble(nets), **options, backend="float32")(planes)
+    found = GpuEvaluator(Ensemble(nets), **options, backend=backend)(planes)
     np.testing.assert_allclose(found[1], expected[1], atol=0.02)
-    assert GpuEvaluator(Ensemble(nets), **options).method == "fused-float16"
+    assert GpuEvaluator(Ensemble(nets), **options).backend == "fused-float16"

@@ -11,7 +11,7 @@ from rookery.games import load_game
 from rookery.gpu import Graph
 from rookery.nets import GpuEvaluator, build_net
 from rookery.nets.inference.int8 import Int8Tower
-from rookery.nets.inference.quantize import ranges, round_tower
+from rookery.nets.inference.quantize import channel_ranges, quantize_tower
 from rookery.nets.resnet import fold
 from rookery.training import load_shipped
 from rounded import run_layers
@@ -37,7 +37,7 @@ def boards(device: torch.device, count: int) -> Tensor:
 def test_kernels_compute_what_the_rounded_layers_say(count: int, device: torch.device) -> None:
     folded: Any = fold(load_shipped(CHESS).build()).to(device)
     planes = boards(device, count)
-    expected = run_layers(round_tower(folded, ranges(folded, planes)), planes)
+    expected = run_layers(quantize_tower(folded, channel_ranges(folded, planes)), planes)
     found = Int8Tower(folded, planes)(planes).double()
     assert expected.max() > 1
     # A sum that lies between two levels may fall to either side, which later layers carry on.
@@ -50,7 +50,7 @@ def test_new_weights_and_scales_reach_a_captured_graph(device: torch.device) -> 
     sizes = (CHESS.planes_shape, CHESS.num_actions)
     fresh = build_net(load_shipped(CHESS).header.config, *sizes, policy_cells=CHESS.policy_cells)
     planes = boards(device, 256)
-    evaluator = GpuEvaluator(fresh, CHESS.planes_shape, device=device, method="int8")
+    evaluator = GpuEvaluator(fresh, CHESS.planes_shape, device=device, backend="int8")
     answers: list[Tensor] = []
 
     def ask() -> None:

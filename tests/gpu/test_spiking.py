@@ -67,9 +67,9 @@ def share_of_equal_rows(one: NDArray[np.float32], other: NDArray[np.float32]) ->
     return float(np.isclose(one, other, atol=1e-3).all(axis=1).mean())
 
 
-@pytest.mark.parametrize("method", ["float32", "float16", "bfloat16"])
-def test_a_captured_forward_equals_the_plain_one(method: str, device: torch.device) -> None:
-    evaluator = GpuEvaluator(new_net(), RULES.planes_shape, device=device, method=method)
+@pytest.mark.parametrize("backend", ["float32", "float16", "bfloat16"])
+def test_a_captured_forward_equals_the_plain_one(backend: str, device: torch.device) -> None:
+    evaluator = GpuEvaluator(new_net(), RULES.planes_shape, device=device, backend=backend)
     for net in (new_net(), new_net(seed=2)):
         evaluator.load(net)
         captured, plain = evaluator(boards()), evaluate_plainly(evaluator, boards())
@@ -79,11 +79,11 @@ def test_a_captured_forward_equals_the_plain_one(method: str, device: torch.devi
 
 
 def test_new_weights_reach_the_captured_graph(device: torch.device) -> None:
-    evaluator = GpuEvaluator(new_net(), RULES.planes_shape, device=device, method="float32")
+    evaluator = GpuEvaluator(new_net(), RULES.planes_shape, device=device, backend="float32")
     before, _ = evaluator(boards())
     evaluator.load(new_net(seed=2))
     after, _ = evaluator(boards())
-    fresh, _ = GpuEvaluator(new_net(seed=2), RULES.planes_shape, device=device, method="float32")(
+    fresh, _ = GpuEvaluator(new_net(seed=2), RULES.planes_shape, device=device, backend="float32")(
         boards()
     )
     assert share_of_equal_rows(before, after) < 0.05
@@ -95,13 +95,13 @@ def test_on_the_gpu_it_answers_as_on_the_cpu(device: torch.device) -> None:
     with torch.no_grad():
         expected = net(torch.from_numpy(boards()))[1].softmax(1).numpy()
     evaluator = GpuEvaluator(net, RULES.planes_shape, device=device)
-    assert not evaluator.method.startswith("fused")
+    assert not evaluator.backend.startswith("fused")
     assert np.abs(evaluator(boards())[1] - expected).mean() < 0.01
 
 
 def test_it_is_averaged_with_a_residual_net(device: torch.device) -> None:
     both = Ensemble([new_net(), new_net("resnet")])
-    expected = GpuEvaluator(both, RULES.planes_shape, device=device, method="float32")(boards())
+    expected = GpuEvaluator(both, RULES.planes_shape, device=device, backend="float32")(boards())
     found = GpuEvaluator(both, RULES.planes_shape, device=device)(boards())
     assert np.abs(found[1] - expected[1]).mean() < 0.01
 

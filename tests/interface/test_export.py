@@ -18,7 +18,7 @@ from rookery.training import PlayerSpec, RunFolder, load_shipped
 
 def answers(net, boards):
     """What the Evaluator says of boards of Tic-Tac-Toe."""
-    return CpuEvaluator(net, (2, 3, 3), method="float32")(boards)
+    return CpuEvaluator(net, (2, 3, 3), backend="float32")(boards)
 
 
 def test_an_onnx_file_is_written_and_described(rookery, finished_run: Path, tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""Building networks: shapes, parameter counts, seeds and settings."""
+
 import numpy as np
 import pytest
 import torch
@@ -18,14 +20,14 @@ def test_outputs_have_the_shapes_of_the_game(planes_shape, num_actions):
     assert wdl.shape == (5, 3)
 
 
-def test_an_untrained_net_has_no_opinion():
+def test_an_untrained_network_outputs_zero_logits():
     net = build_net(NetConfig(), *CONNECT4)
     logits, wdl = net(torch.rand(4, 2, 6, 7))
     assert not logits.any()
     assert not wdl.any()
 
 
-def test_parameters_are_as_many_as_counted_by_hand():
+def test_the_number_of_parameters_matches_a_count_by_hand():
     # stem 2x8x9 + 2x8; one block 2(8x8x9 + 2x8); policy 8x3+3, 27x9+9; value 8x2+2, 18x5+5, 5x3+3
     by_hand = 160 + 1184 + 27 + 252 + 18 + 95 + 18
     config = NetConfig(width=8, depth=1, policy_channels=3, value_width=5)
@@ -37,7 +39,7 @@ def test_a_tower_of_depth_zero_is_the_stem_alone():
     assert not [name for name in names if name.startswith("blocks")]
 
 
-def test_equal_seeds_give_equal_nets_and_leave_the_global_stream_alone():
+def test_equal_seeds_give_equal_weights_and_keep_the_global_generator():
     before = torch.get_rng_state()
     first, same, other = (
         build_net(NetConfig(), *CONNECT4, seed=s).stem.conv.weight for s in (1, 1, 2)
@@ -47,21 +49,21 @@ def test_equal_seeds_give_equal_nets_and_leave_the_global_stream_alone():
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_every_parameter_learns_after_the_zero_layers_moved():
+def test_every_parameter_has_a_gradient_once_the_zero_layers_have_changed():
     net = build_net(NetConfig(width=8, depth=2), *TICTACTOE)
     torch.nn.init.ones_(net.policy.last.weight)
     torch.nn.init.ones_(net.value.last.weight)
     logits, wdl = net(torch.rand(16, 2, 3, 3))
     (logits[:, 0].square().sum() + wdl[:, 0].square().sum()).backward()
-    still = [n for n, p in net.named_parameters() if p.grad is None or not p.grad.any()]
-    assert still == []
+    without = [n for n, p in net.named_parameters() if p.grad is None or not p.grad.any()]
+    assert without == []
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("width", 0), ("depth", -1), ("value_width", 2.5), ("width", True)]
 )
-def test_a_bad_size_is_refused_with_its_path(field, value):
-    with pytest.raises(ConfigError, match=rf"net\.{field} is {value}, expected a whole number"):
+def test_an_invalid_size_is_refused_with_its_setting(field, value):
+    with pytest.raises(ConfigError, match=rf"net\.{field} is {value}, expected an integer"):
         NetConfig(**{field: value})
 
 
@@ -70,6 +72,6 @@ def test_an_unknown_kind_is_refused_with_the_nearest_name():
         NetConfig(kind="resnett")
 
 
-def test_numpy_integers_are_not_taken_for_sizes():
+def test_numpy_integers_are_refused():
     with pytest.raises(ConfigError):
-        NetConfig(width=np.int64(8))  # would not survive the trip through JSON
+        NetConfig(width=np.int64(8))  # JSON cannot store it

@@ -1,4 +1,4 @@
-"""Eight bits by cudnn's front end, which is played here by plain arithmetic on the CPU."""
+"""The int8 tower, with cudnn's front end replaced by plain arithmetic on the CPU."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from rookery.base import ConfigError
 from rookery.nets import NetConfig, build_net
-from rookery.nets.inference.cpu import int8 as eight
-from rookery.nets.inference.int8 import FADING, Int8Tower
-from rookery.nets.inference.quantize import ranges, round_tower
+from rookery.nets.inference import int8
+from rookery.nets.inference.int8 import RANGE_DECAY, Int8Tower
+from rookery.nets.inference.quantize import channel_ranges, quantize_tower
 from rookery.nets.resnet import ResNet, fold
 from rounded import run_layers
 
@@ -24,11 +24,11 @@ Given = dict[Any, Tensor]
 
 
 class NotSupported(Exception):
-    """As the front end has it: no RuntimeError."""
+    """The front end's own error, which is not a RuntimeError."""
 
 
 class Node:
-    """A number of cudnn's graph, known once the graph's places are filled."""
+    """A tensor of cudnn's graph, computed from the tensors given at execution."""
 
     def __init__(self, value: Callable[[Given], Tensor]) -> None:
         self.value = value
@@ -44,7 +44,7 @@ class Node:
 
 
 class PlainGraph:
-    """cudnn's graph, each plan of which computes the same; the last is the one that ran."""
+    """A stand-in for cudnn's graph; every plan computes the same, and `ran` lists those used."""
 
     refused: tuple[int, ...] = ()
     fails_at = ""
@@ -114,17 +114,17 @@ def plain_arithmetic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cudnnGraphNotSupportedError=NotSupported,
         set_stream=lambda **options: None,
     )
-    for cached in (eight._front_end, eight._kinds):
+    for cached in (int8._front_end, int8._dtypes):
         cached.cache_clear()
     monkeypatch.setitem(sys.modules, "cudnn", front_end)
-    monkeypatch.setattr(eight, "_handle", lambda device: None)
+    monkeypatch.setattr(int8, "_handle", lambda device: None)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     stream = SimpleNamespace(cuda_stream=0)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     monkeypatch.setattr(PlainGraph, "ran", [])
     with torch.inference_mode():
         yield
-    for cached in (eight._front_end, eight._kinds):
+    for cached in (int8._front_end, int8._dtypes):
         cached.cache_clear()
 
 
@@ -139,7 +139,7 @@ def boards(seed: int, count: int = 80) -> Tensor:
 
 
 def expected(folded: ResNet, measured: Tensor, asked: Tensor) -> Tensor:
-    return run_layers(round_tower(folded, ranges(folded, measured)), asked)
+    return run_layers(quantize_tower(folded, channel_ranges(folded, measured)), asked)
 
 
 def check(tower: Int8Tower, folded: ResNet, measured: Tensor) -> None:
@@ -149,36 +149,36 @@ def check(tower: Int8Tower, folded: ResNet, measured: Tensor) -> None:
     )
 
 
-def test_the_tower_is_the_rounded_layers() -> None:
+def test_the_tower_equals_the_quantized_layers() -> None:
     folded, seen = new_net(1), boards(1)
     check(Int8Tower(folded, seen), folded, seen)
 
 
-def test_other_weights_and_ranges_are_taken() -> None:
+def test_measuring_takes_new_weights_and_ranges() -> None:
     tower, other, seen = Int8Tower(new_net(1), boards(1)), new_net(2), boards(2) / 3
     tower.measure(other, seen)
     check(tower, other, seen)
 
 
-def test_new_weights_keep_the_ranges() -> None:
+def test_loading_keeps_the_ranges() -> None:
     folded, other, seen = new_net(1), new_net(2), boards(1)
     tower = Int8Tower(folded, seen)
     tower.load(other)
-    found, layers = tower(boards(9)).double(), round_tower(other, ranges(folded, seen))
+    found, layers = tower(boards(9)).double(), quantize_tower(other, channel_ranges(folded, seen))
     torch.testing.assert_close(found, run_layers(layers, boards(9)), rtol=1e-3, atol=1e-3)
 
 
-def test_few_boards_let_the_ranges_fade() -> None:
+def test_few_boards_decay_the_previous_ranges() -> None:
     folded, many, few = new_net(1), boards(1), boards(2)[:3] / 5
     tower = Int8Tower(folded, many)
     tower.measure(folded, few)
-    pairs = zip(ranges(folded, few), ranges(folded, many), strict=True)
-    layers = round_tower(folded, [now.maximum(FADING * before) for now, before in pairs])
+    pairs = zip(channel_ranges(folded, few), channel_ranges(folded, many), strict=True)
+    layers = quantize_tower(folded, [now.maximum(RANGE_DECAY * before) for now, before in pairs])
     found = tower(boards(9)).double()
     torch.testing.assert_close(found, run_layers(layers, boards(9)), rtol=1e-3, atol=1e-3)
 
 
-def test_plans_that_cannot_be_built_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_that_cannot_be_built_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PlainGraph, "refused", (0, 1, 3))
     folded, seen = new_net(1), boards(1)
     check(Int8Tower(folded, seen), folded, seen)
@@ -188,11 +188,11 @@ def test_plans_that_cannot_be_built_are_passed_over(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("fails_at", "refused"), [("plans", ()), ("support", ()), ("", range(PLANS))]
 )
-def test_a_gpu_without_such_kernels_is_told_of_in_one_line(
+def test_a_gpu_without_8_bit_kernels_is_reported_in_one_line(
     fails_at: str, refused: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PlainGraph, "fails_at", fails_at)
     monkeypatch.setattr(PlainGraph, "refused", tuple(refused))
     tower = Int8Tower(new_net(1), boards(1))
-    with pytest.raises(ConfigError, match="this GPU has no eight-bit convolutions"):
+    with pytest.raises(ConfigError, match="this GPU has no 8-bit convolutions"):
         tower(boards(9))

@@ -1,7 +1,7 @@
-"""Neurons held against snntorch's, number for number, forwards and backwards.
+"""Neurons compared with snntorch's, forward and backward.
 
-All is in float64 but for snntorch's spikes, which are float32: thresholds and the gradients that
-come in are numbers that float32 holds exactly.
+Everything is in float64 except snntorch's spikes, which are float32: thresholds and incoming
+gradients are numbers that float32 represents exactly.
 """
 
 import pytest
@@ -26,7 +26,7 @@ def draw(*shape: int, seed: int = 1) -> Tensor:
 
 
 def leaky(currents: Tensor, firing: Firing) -> tuple[Tensor, Tensor]:
-    """Spikes and membranes of snntorch's neuron, step by step."""
+    """Return spikes and membranes of snntorch's neuron over all steps."""
     neuron = snntorch.Leaky(
         beta=torch.tensor(firing.decay, dtype=torch.float64),
         threshold=torch.tensor(firing.threshold, dtype=torch.float64),
@@ -42,7 +42,7 @@ def leaky(currents: Tensor, firing: Firing) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("firing", FIRINGS, ids=str)
-def test_spikes_and_membranes_are_those_of_snntorch(firing: Firing) -> None:
+def test_spikes_and_membranes_equal_snntorchs(firing: Firing) -> None:
     currents = 2 * draw(firing.steps * 5, 3, 4, 4)
     layer = LeakyFire(firing)
     spikes, membranes = leaky(currents, firing)
@@ -52,7 +52,7 @@ def test_spikes_and_membranes_are_those_of_snntorch(firing: Firing) -> None:
 
 
 @pytest.mark.parametrize("firing", FIRINGS, ids=str)
-def test_gradients_are_those_of_snntorch(firing: Firing) -> None:
+def test_gradients_equal_snntorchs(firing: Firing) -> None:
     currents, weights = (draw(firing.steps * 5, 3, 4, 4, seed=seed) for seed in (1, 2))
     ours, theirs = (currents.clone().requires_grad_() for _ in range(2))
     (LeakyFire(firing)(ours) * weights).sum().backward()
@@ -62,18 +62,18 @@ def test_gradients_are_those_of_snntorch(firing: Firing) -> None:
 
 
 @pytest.mark.parametrize("name", SURROGATES)
-def test_a_surrogate_has_the_slope_of_snntorchs(name: str) -> None:
+def test_a_surrogate_equals_snntorchs_derivative(name: str) -> None:
     excess = torch.linspace(-3, 3, 61, dtype=torch.float64, requires_grad=True)
     THEIRS[name](excess).sum().backward()
     torch.testing.assert_close(SURROGATES[name](excess.detach()), excess.grad)
 
 
-def test_a_layer_fires_the_same_whether_or_not_it_learns() -> None:
+def test_spikes_are_the_same_with_and_without_gradients() -> None:
     layer, currents = LeakyFire(FIRINGS[0]), draw(8, 3, 4, 4).float()
     assert torch.equal(layer(currents), layer(currents.clone().requires_grad_()).detach())
 
 
-def test_channels_stay_last_in_memory() -> None:
+def test_spikes_keep_the_channels_last_layout() -> None:
     currents = draw(8, 3, 4, 4).to(memory_format=torch.channels_last).requires_grad_()
     spikes = LeakyFire(FIRINGS[0])(currents)
     assert spikes.is_contiguous(memory_format=torch.channels_last)

@@ -1,4 +1,4 @@
-"""ONNX files of nets, run by onnxruntime beside the Evaluator."""
+"""ONNX files, run by onnxruntime and compared with the evaluator."""
 
 import json
 import sys
@@ -23,14 +23,14 @@ RESIDUAL = NetConfig(width=8, depth=1)
 SPIKING = NetConfig("spiking", width=8, depth=1, steps=3, decay=0.4, threshold=0.2)
 BATCHES = (1, 7, 64)
 ROUNDING = 1e-4
-"""Two ways to sum up float32 differ by some 1e-6 in these small nets."""
+"""Different summation orders in float32 differ by about 1e-6 in these small networks."""
 MARGIN = 1e-5
-"""A membrane farther than this from its threshold is not tipped over it by rounding."""
+"""Rounding does not move a membrane across its threshold from farther away than this."""
 
 
 @torch.no_grad()
-def learned_net(rules, config):
-    """A net as after some learning: no zero layers, batch norm that has seen boards."""
+def trained_net(rules, config):
+    """Return a network as after some training: no zero layers, batch norm statistics of boards."""
     net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=rules.policy_cells)
     stream = torch.Generator().manual_seed(3)
     for parameter in net.parameters():
@@ -50,40 +50,40 @@ def learned_net(rules, config):
     ids=lambda pair: f"{pair[0]}-{pair[1].kind}",
 )
 def exported(request):
-    """A game, the weights of a net for it, and its ONNX file."""
+    """Return a game, the weights of a network for it, and its ONNX file."""
     name, config = request.param
     rules = load_game(name)
     header = WeightsHeader(game_spec(rules), config, step=41)
-    weights = unpack(pack(learned_net(rules, config).state_dict(), header))
+    weights = unpack(pack(trained_net(rules, config).state_dict(), header))
     return SimpleNamespace(rules=rules, weights=weights, payload=pack_onnx(weights))
 
 
 @torch.no_grad()
 def clear_boards(net, planes):
-    """Boards [B] on which no neuron comes so near its threshold that rounding could tip it.
+    """Return which boards [B] keep every membrane away from its threshold, in float64.
 
-    Found in float64. As long as none is tipped, membranes of float32 are off by rounding only, so
-    on these boards every way to compute the net must agree; on others it need not.
+    On these boards rounding changes no spike, so all implementations must agree; on others a
+    changed spike may change the outputs by more.
     """
     folded, is_clear = fold(net).double(), np.ones(len(planes), bool)
 
-    def look(layer, args, spikes):
+    def record(layer, args, spikes):
         for membrane in layer.run(args[0])[0]:
             nearest = (membrane - layer.threshold).abs().flatten(1).amin(1)
             is_clear[:] &= (nearest > MARGIN).numpy()
 
     for layer in folded.modules():
         if isinstance(layer, LeakyFire):
-            layer.register_forward_hook(look)
+            layer.register_forward_hook(record)
     if isinstance(folded, SpikingNet):
         folded.tower(torch.from_numpy(planes).double())
     return is_clear
 
 
-def test_it_answers_as_the_evaluator_does_in_batches_of_any_size(exported):
+def test_outputs_equal_the_evaluators_for_any_batch_size(exported):
     net, rules = exported.weights.build(), exported.rules
     session = onnxruntime.InferenceSession(exported.payload, providers=["CPUExecutionProvider"])
-    evaluator = CpuEvaluator(net, rules.planes_shape, method="float32")
+    evaluator = CpuEvaluator(net, rules.planes_shape, backend="float32")
     boards = sample_boards(rules, max(BATCHES))
     is_clear = clear_boards(net, boards)
     assert is_clear.mean() > 0.9
@@ -95,7 +95,7 @@ def test_it_answers_as_the_evaluator_does_in_batches_of_any_size(exported):
             np.testing.assert_allclose(mine[rows], theirs[rows], atol=ROUNDING, rtol=0)
 
 
-def test_inputs_and_outputs_are_as_documented(exported):
+def test_inputs_and_outputs_have_the_documented_shapes(exported):
     model = onnx.load_from_string(exported.payload)
     onnx.checker.check_model(model, full_check=True)
     game = exported.weights.header.game
@@ -111,22 +111,24 @@ def test_inputs_and_outputs_are_as_documented(exported):
     assert "BatchNormalization" not in {node.op_type for node in model.graph.node}
 
 
-def test_it_tells_which_net_it_is_and_nothing_of_where_it_was_made(exported):
+def test_metadata_name_the_network_and_no_source_path(exported):
     model, header = onnx.load_from_string(exported.payload), exported.weights.header
-    told = {entry.key: entry.value for entry in model.metadata_props}
-    assert told["game"] == header.game.name and told["game_version"] == str(header.game.version)
-    assert tuple(json.loads(told["planes_shape"])) == header.game.planes_shape
-    assert told["num_actions"] == str(header.game.num_actions) and told["step"] == "41"
-    assert told["fingerprint"] == exported.weights.fingerprint
-    assert told["net"] == str(header.config)
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
+    assert metadata["game"] == header.game.name and metadata["game_version"] == str(
+        header.game.version
+    )
+    assert tuple(json.loads(metadata["planes_shape"])) == header.game.planes_shape
+    assert metadata["num_actions"] == str(header.game.num_actions) and metadata["step"] == "41"
+    assert metadata["fingerprint"] == exported.weights.fingerprint
+    assert metadata["net"] == str(header.config)
     assert b".py" not in exported.payload
 
 
-@pytest.mark.parametrize("lost", ["onnx", "onnxscript"])
-def test_without_the_extra_one_line_says_what_to_install(lost, monkeypatch):
+@pytest.mark.parametrize("missing", ["onnx", "onnxscript"])
+def test_without_the_extra_the_error_names_the_install_command(missing, monkeypatch):
     rules = load_game("tictactoe")
     header = WeightsHeader(game_spec(rules), RESIDUAL, step=0)
-    weights = unpack(pack(learned_net(rules, RESIDUAL).state_dict(), header))
-    monkeypatch.setitem(sys.modules, lost, None)
+    weights = unpack(pack(trained_net(rules, RESIDUAL).state_dict(), header))
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigError, match=r"pip install 'rookery\[export\]'"):
         pack_onnx(weights)

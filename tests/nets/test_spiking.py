@@ -1,4 +1,4 @@
-"""The spiking tower: built, folded, served, saved and counted like the residual one."""
+"""Spiking networks: built, folded, evaluated and saved like residual ones; spike counts."""
 
 import json
 
@@ -35,7 +35,7 @@ CPU = torch.device("cpu")
 
 
 def trained_net(shape, config=SPIKING, seed=1, policy_cells=None):
-    """A net as after some learning: no zero layers, batch norm that has seen data."""
+    """Return a network with weights as after some training: no zeros, batch norm statistics."""
     net = build_net(config, *shape, seed=seed, policy_cells=policy_cells)
     stream = torch.Generator().manual_seed(seed)
     for name, tensor in net.state_dict().items():
@@ -57,7 +57,7 @@ def plain(net, planes):
 
 
 def assert_nearly_all_close(found, expected):
-    """Rounding may tip a neuron over its threshold: hardly ever, and then in one row."""
+    """Compare rows; rounding may move a membrane across its threshold in a few of them."""
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape
         is_close = np.isclose(one, other, atol=1e-4, rtol=0).all(axis=1)
@@ -65,14 +65,14 @@ def assert_nearly_all_close(found, expected):
 
 
 @SHAPES
-def test_outputs_have_the_shapes_of_the_game_and_no_opinion_yet(shape):
+def test_outputs_have_the_shapes_of_the_game_and_start_at_zero(shape):
     logits, wdl = build_net(SPIKING, *shape)(torch.rand(5, *shape[0]))
     assert logits.shape == (5, shape[1]) and wdl.shape == (5, 3)
     assert not logits.any() and not wdl.any()
 
 
 @SHAPES
-def test_parameters_and_their_names_are_those_of_a_residual_net(shape):
+def test_parameters_and_their_names_equal_a_residual_networks(shape):
     spiking = build_net(SPIKING, *shape)
     residual = build_net(NetConfig(width=8, depth=2), *shape)
     assert count_parameters(spiking) == count_parameters(residual)
@@ -80,7 +80,7 @@ def test_parameters_and_their_names_are_those_of_a_residual_net(shape):
 
 
 @pytest.mark.parametrize("name", game_names())
-def test_it_is_built_served_and_saved_for_every_game(name):
+def test_it_can_be_built_saved_and_evaluated_for_every_game(name):
     rules = load_game(name)
     shape = (rules.planes_shape, rules.num_actions)
     net, planes = trained_net(shape, policy_cells=rules.policy_cells), boards(shape, 16)
@@ -88,20 +88,20 @@ def test_it_is_built_served_and_saved_for_every_game(name):
     expected = plain(unpack(pack(net.state_dict(), header)).build().eval(), planes)
     assert expected[0].any()
     for kind, more in ((CpuEvaluator, {}), (GpuEvaluator, {"device": CPU})):
-        evaluator = kind(net, rules.planes_shape, method="float32", **more)
+        evaluator = kind(net, rules.planes_shape, backend="float32", **more)
         assert_nearly_all_close(evaluator(planes), expected)
 
 
 @pytest.mark.parametrize("surrogate", ["arctan", "fast_sigmoid"])
-def test_every_parameter_learns(surrogate):
+def test_every_parameter_has_a_gradient(surrogate):
     net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=4, surrogate=surrogate)).train()
     logits, wdl = net(torch.from_numpy(boards(CONNECT4, 16)))
     (logits[:, 0].square().sum() + wdl[:, 0].square().sum()).backward()
-    still = [n for n, p in net.named_parameters() if p.grad is None or not p.grad.any()]
-    assert still == []
+    without = [n for n, p in net.named_parameters() if p.grad is None or not p.grad.any()]
+    assert without == []
 
 
-def test_gradients_do_not_fade_with_depth():
+def test_gradients_do_not_vanish_with_depth():
     net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=12)).train()
     logits, _ = net(torch.from_numpy(boards(CONNECT4, 16)))
     logits.square().sum().backward()
@@ -117,8 +117,7 @@ def test_batch_norm_sees_the_rows_of_all_steps():
     assert seen == [6 * SPIKING.steps]
 
 
-def test_one_step_more_is_one_step_more_of_the_same():
-    """With neurons that never fire, currents are the stem's and steps make no difference."""
+def test_without_spikes_the_number_of_steps_makes_no_difference():
     few, many = (
         trained_net(CONNECT4, NetConfig("spiking", 8, 2, steps=steps, threshold=1e6))
         for steps in (1, 5)
@@ -138,9 +137,9 @@ def test_a_folded_tower_equals_the_unfolded_one():
 
 @SHAPES
 @pytest.mark.parametrize("count", [0, 1, 37])
-def test_served_on_the_cpu_it_answers_as_it_is(shape, count):
+def test_the_cpu_evaluator_equals_the_network(shape, count):
     net, planes = trained_net(shape), boards(shape, count)
-    evaluator = CpuEvaluator(trained_net(shape, seed=2), shape[0], method="float32", batch_size=16)
+    evaluator = CpuEvaluator(trained_net(shape, seed=2), shape[0], backend="float32", batch_size=16)
     evaluator.load(net)
     if count:
         assert_nearly_all_close(evaluator(planes), plain(net, planes))
@@ -148,32 +147,32 @@ def test_served_on_the_cpu_it_answers_as_it_is(shape, count):
         assert [len(array) for array in evaluator(planes)] == [0, 0]
 
 
-def test_served_for_gpus_it_answers_as_it_is_with_new_weights_too():
+def test_the_gpu_evaluator_equals_the_network_after_new_weights():
     net, planes = trained_net(CONNECT4), boards(CONNECT4, 37)
     evaluator = GpuEvaluator(
-        trained_net(CONNECT4, seed=2), CONNECT4[0], device=CPU, method="float32"
+        trained_net(CONNECT4, seed=2), CONNECT4[0], device=CPU, backend="float32"
     )
     evaluator.load(net)
     assert_nearly_all_close(evaluator(planes), plain(net, planes))
 
 
 @pytest.mark.parametrize("kind", [CpuEvaluator, GpuEvaluator])
-def test_a_method_is_chosen_without_mention_of_fused_calls(kind):
+def test_auto_does_not_try_fused_backends(kind):
     more = {"device": CPU} if kind is GpuEvaluator else {}
     choice = kind(trained_net(CONNECT4), CONNECT4[0], **more).choice
-    assert not [name for name in (choice.method, *choice.dropped) if name.startswith("fused")]
+    assert not [name for name in (choice.backend, *choice.dropped) if name.startswith("fused")]
 
 
-def test_a_spiking_and_a_residual_net_answer_as_one():
+def test_a_spiking_and_a_residual_network_form_an_ensemble():
     members = [trained_net(CONNECT4), trained_net(CONNECT4, NetConfig(width=16, depth=1))]
     planes, net = boards(CONNECT4, 20), Ensemble(members).eval()
     expected = plain(net, planes)
-    assert_nearly_all_close(CpuEvaluator(net, CONNECT4[0], method="float32")(planes), expected)
-    on_gpus = GpuEvaluator(net, CONNECT4[0], device=CPU, method="float32")
-    assert_nearly_all_close(on_gpus(planes), expected)
+    assert_nearly_all_close(CpuEvaluator(net, CONNECT4[0], backend="float32")(planes), expected)
+    on_gpu = GpuEvaluator(net, CONNECT4[0], device=CPU, backend="float32")
+    assert_nearly_all_close(on_gpu(planes), expected)
 
 
-def test_weights_come_back_with_how_neurons_fire():
+def test_saved_weights_keep_the_settings_of_the_neurons():
     config = NetConfig("spiking", width=8, depth=1, steps=3, decay=0.25, threshold=0.5)
     net = trained_net(CONNECT4, config)
     header = WeightsHeader(GameSpec("connect4", 1, *CONNECT4), config, step=5)
@@ -184,7 +183,7 @@ def test_weights_come_back_with_how_neurons_fire():
         np.testing.assert_array_equal(one, other)
 
 
-def test_settings_written_before_there_were_spikes_are_a_residual_nets():
+def test_settings_saved_before_spiking_networks_existed_are_read():
     old = '{"kind": "resnet", "width": 128, "depth": 10, "policy_channels": 8, "value_width": 64}'
     config = NetConfig(**json.loads(old))
     assert config == NetConfig("resnet", 128, 10, policy_channels=8, value_width=64)
@@ -194,7 +193,7 @@ def test_settings_written_before_there_were_spikes_are_a_residual_nets():
     ("setting", "value"),
     [("steps", 0), ("decay", 1.5), ("threshold", 0.0), ("threshold", float("nan"))],
 )
-def test_neurons_that_cannot_be_are_refused_with_their_setting(setting, value):
+def test_invalid_neurons_are_refused_with_their_setting(setting, value):
     with pytest.raises(ConfigError, match=rf"net\.{setting} is {value}, expected"):
         NetConfig("spiking", **{setting: value})
 
@@ -204,8 +203,8 @@ def test_an_unknown_surrogate_is_refused_with_the_nearest_name():
         NetConfig("spiking", surrogate="arktan")
 
 
-def test_a_spiking_net_is_not_cut_into_parts():
-    with pytest.raises(ConfigError, match=r"choose net\.kind = resnet"):
+def test_a_spiking_network_cannot_be_split():
+    with pytest.raises(ConfigError, match=r"choose net\.kind=resnet"):
         split_net(build_net(SPIKING, *CONNECT4), 0, num_parts=2)
 
 
@@ -217,9 +216,9 @@ def test_spikes_are_counted_over_neurons_and_steps():
     net(planes)
     found = count_spikes(trained_net(CONNECT4), planes)
     assert found is not None
-    assert found.number == pytest.approx(sum(total) / 10, rel=0.01)
-    assert found.chances == 4 * (8 * 6 * 7) * SPIKING.steps and len(layers) == 4
-    assert found.rate == found.number / found.chances and 0.02 < found.rate < 0.9
+    assert found.mean == pytest.approx(sum(total) / 10, rel=0.01)
+    assert found.maximum == 4 * (8 * 6 * 7) * SPIKING.steps and len(layers) == 4
+    assert found.rate == found.mean / found.maximum and 0.02 < found.rate < 0.9
 
 
 def test_only_neurons_are_counted():

@@ -1,4 +1,4 @@
-"""Nets cut into parts: what the parts compute one after another, and how large they are."""
+"""Networks split into parts: their outputs in sequence, and their sizes."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from torch import nn
 
 from rookery.base import ConfigError
 from rookery.nets import NetConfig, build_net, count_parameters, split_net
-from rookery.nets.split import even_cuts
+from rookery.nets.split import balanced_cuts
 
 SHAPE, ACTIONS = (2, 3, 3), 9
 
@@ -16,7 +16,7 @@ def make_net(depth: int) -> nn.Module:
 
 
 @pytest.mark.parametrize(("depth", "num_parts"), [(0, 1), (0, 2), (3, 2), (3, 5), (6, 4)])
-def test_parts_in_a_row_are_the_whole(depth, num_parts):
+def test_parts_in_sequence_equal_the_whole_network(depth, num_parts):
     net = make_net(depth)
     torch.nn.init.normal_(net.policy.last.weight)
     x = planes = torch.rand(4, *SHAPE)
@@ -27,29 +27,29 @@ def test_parts_in_a_row_are_the_whole(depth, num_parts):
         assert torch.allclose(found, expected, atol=1e-5)
 
 
-def test_parts_have_the_names_of_the_whole_in_its_order():
+def test_parts_keep_the_names_and_order_of_the_layers():
     parts = [split_net(make_net(5), part, num_parts=3) for part in range(3)]
     names = [name for part in parts for name in part.state_dict()]
     assert names == list(make_net(5).state_dict())
 
 
 @pytest.mark.parametrize("num_parts", [2, 3, 4])
-def test_parts_are_about_equally_large(num_parts):
+def test_parts_have_about_equal_sizes(num_parts):
     net = make_net(12)
     sizes = [count_parameters(split_net(net, i, num_parts=num_parts)) for i in range(num_parts)]
     assert sum(sizes) == count_parameters(net)
     assert max(sizes) <= count_parameters(net) / num_parts + count_parameters(net.blocks[0])
 
 
-def test_cuts_are_as_even_as_they_can_be():
-    assert even_cuts((1, 10, 10, 10, 10, 1), 2) == (3,)
-    assert even_cuts((100, 1, 1), 3) == (1, 2)
-    assert even_cuts((3, 3, 3, 9), 2) == (3,)
-    assert even_cuts((5,), 1) == ()
+def test_cuts_minimise_the_sum_of_squares():
+    assert balanced_cuts((1, 10, 10, 10, 10, 1), 2) == (3,)
+    assert balanced_cuts((100, 1, 1), 3) == (1, 2)
+    assert balanced_cuts((3, 3, 3, 9), 2) == (3,)
+    assert balanced_cuts((5,), 1) == ()
 
 
 def test_more_parts_than_layers_are_refused():
-    with pytest.raises(ConfigError, match="a net with 4 layers"):
+    with pytest.raises(ConfigError, match="a network with 4 layers"):
         split_net(make_net(2), 0, num_parts=5)
-    with pytest.raises(ConfigError, match="Linear cannot be cut"):
+    with pytest.raises(ConfigError, match="Linear cannot be split"):
         split_net(nn.Linear(1, 1), 0, num_parts=1)

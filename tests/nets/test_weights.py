@@ -1,3 +1,5 @@
+"""Weights as files: round trips, damage, and files for another game."""
+
 import json
 
 import pytest
@@ -58,7 +60,7 @@ def test_equal_weights_give_equal_bytes_even_in_another_memory_order(state):
     assert pack(state, HEADER) == payload
 
 
-def test_the_fingerprint_names_the_tensors_not_the_step(state):
+def test_the_fingerprint_depends_on_the_tensors_and_not_on_the_step(state):
     later = WeightsHeader(TICTACTOE, CONFIG, step=1201)
     first = unpack(pack(state, HEADER)).fingerprint
     assert unpack(pack(state, later)).fingerprint == first
@@ -69,10 +71,10 @@ def test_the_fingerprint_names_the_tensors_not_the_step(state):
 def test_one_flipped_bit_anywhere_is_noticed(state):
     payload = pack(state, HEADER)
     start = 8 + int.from_bytes(payload[:8], "little")
-    places = [*range(start), *range(start, len(payload), 101), len(payload) - 1]
-    for place in places:
+    offsets = [*range(start), *range(start, len(payload), 101), len(payload) - 1]
+    for offset in offsets:
         broken = bytearray(payload)
-        broken[place] ^= 1 << place % 8
+        broken[offset] ^= 1 << offset % 8
         with pytest.raises(FileDamaged):
             unpack(bytes(broken))
 
@@ -131,7 +133,7 @@ def test_halved_weights_build_a_net_that_computes_in_float32(state):
     assert all(torch.allclose(rebuilt[name], state[name], rtol=1e-3, atol=1e-6) for name in state)
 
 
-def test_numbers_too_large_for_half_the_bits_are_named(state):
+def test_weights_too_large_for_float16_are_named(state):
     state["stem.norm.running_var"][0] = 7e4
     with pytest.raises(ConfigError, match=r"stem\.norm\.running_var has numbers too large"):
         unpack(pack(state, HEADER)).halved()

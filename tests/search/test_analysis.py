@@ -271,7 +271,7 @@ def test_an_arena_has_the_size_that_is_asked_for() -> None:
 
 def test_the_shipped_net_finds_what_the_plain_search_finds() -> None:
     net = load_shipped(CONNECT4).build()
-    evaluator = CpuEvaluator(net, CONNECT4.planes_shape, method="float32")
+    evaluator = CpuEvaluator(net, CONNECT4.planes_shape, backend="float32")
     search, board = new_single(CONNECT4, "4455", evaluator=evaluator)
     search.grow(64)
     plain = CpuSearch(

@@ -169,5 +169,5 @@ def test_a_net_is_made_ready_once() -> None:
 def test_settling_decides_how_a_net_is_evaluated() -> None:
     undecided = replace(tiny(TICTACTOE), inference="auto", devices="auto")
     settled = undecided.settled(TICTACTOE)
-    assert settled.inference == undecided.evaluator().method != "auto"
+    assert settled.inference == undecided.evaluator().backend != "auto"
     assert settled.devices != "auto"

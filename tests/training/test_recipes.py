@@ -44,7 +44,7 @@ def check_loads(path: Path) -> None:
     weights = folder.load_weights()
     assert weights.header.step == found.learner["updates"][0] > 0
     shape = folder.game.planes_shape
-    logits, wdl = CpuEvaluator(weights.build(), shape, method="float32")(
+    logits, wdl = CpuEvaluator(weights.build(), shape, backend="float32")(
         np.zeros((2, *shape), "f4")
     )
     assert logits.shape == (2, folder.game.num_actions) and np.isfinite(logits).all()

@@ -209,7 +209,7 @@ def own(finished: RunFolder, tmp_path: Path) -> RunFolder:
 def how(run: Path) -> tuple[str, dict[str, float], str]:
     """How the last stretch evaluated and trained its net, and what it measured to choose so."""
     line = [line for line in Stats(run).lines() if line["kind"] == "resumed"][-1]
-    return line["inference"]["method"], line["inference"]["rates"], line["precision"]
+    return line["inference"]["backend"], line["inference"]["rates"], line["precision"]
 
 
 def test_a_resumed_run_does_not_measure_methods_again(own: RunFolder) -> None:

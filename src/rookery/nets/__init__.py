@@ -1,12 +1,13 @@
-"""The nets: how they are built, written to files, and evaluated fast, on the CPU and on a GPU."""
+"""Neural networks: building, saving, splitting and exporting them, and fast inference."""
 
-from rookery.nets.activity import Spikes, count_spikes
-from rookery.nets.build import NetConfig, build_net, count_parameters
-from rookery.nets.ensemble import Ensemble
+from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters
+from rookery.nets.inference.backend import BackendChoice
 from rookery.nets.inference.cpu import CpuEvaluator
-from rookery.nets.inference.cpu_backends import CPU_BACKENDS, BackendChoice
-from rookery.nets.inference.gpu import GPU_BACKENDS, GpuEvaluator, check_backend
+from rookery.nets.inference.cpu_backends import CPU_BACKENDS
+from rookery.nets.inference.gpu import GpuEvaluator, check_backend
+from rookery.nets.inference.gpu_backends import GPU_BACKENDS
 from rookery.nets.onnx_export import pack_onnx
+from rookery.nets.spiking import SpikeCount, count_spikes
 from rookery.nets.split import NetPart, max_parts, split_net
 from rookery.nets.weights import GameSpec, Weights, WeightsHeader, load, pack, save, unpack
 
@@ -20,7 +21,7 @@ __all__ = [
     "GpuEvaluator",
     "NetConfig",
     "NetPart",
-    "Spikes",
+    "SpikeCount",
     "Weights",
     "WeightsHeader",
     "build_net",

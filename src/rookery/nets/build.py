@@ -1,6 +1,6 @@
-"""The settings of a net, and the one place where a net is made from them."""
+"""Networks: their settings, building one from them, and ensembles of several."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -11,47 +11,47 @@ from torch import Tensor, nn
 
 from rookery.base import ConfigError, UnknownName, generator
 from rookery.nets.lif import SURROGATES, Firing
-from rookery.nets.resnet import ResNet, Sizes
+from rookery.nets.resnet import Outputs, ResNet, Sizes
 from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
-LEAST = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
-"""Whole numbers, and what they may be from."""
+MINIMUM = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
+"""Smallest values of the integer settings."""
 
 
 @dataclass(frozen=True)
 class NetConfig:
-    """The shape of a net. The game adds the planes and the actions."""
+    """The kind and size of a network. Planes and actions come from the game."""
 
     kind: str = "resnet"
-    """Family of the net: resnet, or spiking (docs/spiking.md)."""
+    """Kind of network: resnet, or spiking (docs/spiking.md)."""
     width: int = 32
     """Channels of the tower."""
     depth: int = 3
-    """Residual blocks in the tower; 0 leaves the stem alone."""
+    """Residual blocks in the tower; 0 means the stem alone."""
     policy_channels: int = 4
-    """Channels the policy head reads; its last layer has channels x cells x actions weights."""
+    """Channels of the policy head; its last layer has channels x cells x actions weights."""
     value_width: int = 32
     """Units in the hidden layer of the value head."""
     steps: int = 4
-    """spiking: steps that a board is looked at; time and memory grow with them."""
+    """spiking: time steps per evaluation; time and memory grow with it."""
     decay: float = 0.5
-    """spiking: share of a neuron's membrane that is left a step later, from 0 to 1."""
+    """spiking: share of a neuron's membrane that remains after one step, from 0 to 1."""
     threshold: float = 1.0
-    """spiking: membrane above which a neuron fires; currents have a spread of about 1."""
+    """spiking: a neuron fires above this; currents have a standard deviation of about 1."""
     surrogate: str = "arctan"
-    """spiking: whose slope stands for that of a spike in gradients: arctan or fast_sigmoid."""
+    """spiking: function whose derivative replaces that of a spike: arctan or fast_sigmoid."""
 
     def __post_init__(self) -> None:
         if self.kind not in BUILDERS:
             raise UnknownName("net.kind", self.kind, BUILDERS)
         if self.surrogate not in SURROGATES:
             raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
-        for name, least in LEAST.items():
+        for name, minimum in MINIMUM.items():
             value = getattr(self, name)
-            if type(value) is not int or value < least:
+            if type(value) is not int or value < minimum:
                 raise ConfigError(
-                    f"net.{name} is {value!r}, expected a whole number from {least} up"
+                    f"net.{name} is {value!r}, expected an integer of at least {minimum}"
                 )
         if not 0 <= self.decay <= 1:
             raise ConfigError(f"net.decay is {self.decay}, expected a number from 0 to 1")
@@ -59,18 +59,18 @@ class NetConfig:
             raise ConfigError(f"net.threshold is {self.threshold}, expected a number above 0")
 
     def __str__(self) -> str:
-        """Kind and size, as people say it."""
+        """Return kind and size, such as "resnet 32 x 3"."""
         steps = f", {self.steps} steps" if self.kind == "spiking" else ""
         return f"{self.kind} {self.width} x {self.depth}{steps}"
 
 
 def build_resnet(config: NetConfig, sizes: Sizes) -> nn.Module:
-    """A residual tower with random weights."""
+    """Return a residual network with random weights."""
     return ResNet(sizes)
 
 
 def build_spiking(config: NetConfig, sizes: Sizes) -> nn.Module:
-    """A spiking tower with random weights."""
+    """Return a spiking network with random weights."""
     firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
     return SpikingNet(sizes, firing)
 
@@ -89,10 +89,10 @@ def build_net(
     policy_cells: NDArray[np.int64] | Tensor | None = None,
     seed: int = 0,
 ) -> nn.Module:
-    """A fresh net for boards of `planes_shape`; equal seeds give equal weights.
+    """Return a new network for boards of `planes_shape`; equal seeds give equal weights.
 
     It maps planes float32 [B, P, H, W] to policy logits [B, A] and win, draw, loss logits [B, 3].
-    `policy_cells` [A] is where it draws each action on the board, if the game says so.
+    `policy_cells` [A], if the game has them, are the cells of the actions in policy planes.
     """
     sizes = Sizes(
         planes_shape,
@@ -109,5 +109,29 @@ def build_net(
 
 
 def count_parameters(net: nn.Module) -> int:
-    """How many numbers training adjusts."""
+    """Return the number of trainable parameters."""
     return sum(parameter.numel() for parameter in net.parameters() if parameter.requires_grad)
+
+
+class Ensemble(nn.Module):
+    """Networks for the same planes and actions; their mean, as the logits of one network."""
+
+    def __init__(self, members: Iterable[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, planes: Tensor) -> Outputs:
+        return average([member(planes) for member in self.members])
+
+
+def average(outputs: Sequence[Outputs]) -> Outputs:
+    """Return the mean of policy logits [B, A] and of win, draw, loss logits [B, 3], as logits.
+
+    Win, draw and loss are averaged as probabilities. Policies are averaged as log probabilities,
+    which the search turns into a geometric mean over legal moves. Illegal moves are never trained
+    and may have almost all of the probability or none: in a mean of probabilities, one network
+    could count ten times as much as another for that reason alone.
+    """
+    policies, values = zip(*outputs, strict=True)
+    policy = torch.stack([logits.log_softmax(1) for logits in policies]).mean(0)
+    return policy, torch.stack([logits.log_softmax(1) for logits in values]).logsumexp(0)

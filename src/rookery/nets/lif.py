@@ -1,14 +1,14 @@
-"""Leaky integrate-and-fire neurons over S steps, and how gradients pass through their spikes.
+"""Leaky integrate-and-fire neurons over S steps, with surrogate gradients.
 
     membrane[s] = decay * membrane[s - 1] + current[s] - threshold * spike[s - 1]
     spike[s]    = 1 if membrane[s] > threshold, else 0
 
-A spike lowers the membrane of the step after it (reset by subtraction). Its slope is zero wherever
-it has one, so the backward pass takes that of a smooth stand-in, the surrogate; the reset passes no
-gradient. All of this is what snntorch's `Leaky` computes, which the tests hold it against.
+A spike lowers the membrane at the next step (reset by subtraction). The derivative of a spike is
+zero almost everywhere, so the backward pass uses that of a smooth function, the surrogate; no
+gradient passes through the reset. The tests compare all of this with snntorch's `Leaky`.
 
-Steps lie one after another along the batch: rows [s * B, (s + 1) * B) of [S * B, ...] are step s,
-so that convolutions and batch norm take all steps at once.
+The steps are concatenated along the batch: rows [s * B, (s + 1) * B) of [S * B, ...] are step s,
+so convolutions and batch norm process all steps at once.
 """
 
 from collections.abc import Callable
@@ -24,26 +24,26 @@ FAST_SIGMOID_SLOPE = 25.0
 
 
 def arctan(excess: Tensor) -> Tensor:
-    """Slope of arctan(pi * x) / pi, scaled to 1 at the threshold (Fang and others, 2021)."""
+    """Return the derivative of arctan(pi * x) / pi, 1 at the threshold (Fang and others, 2021)."""
     return ARCTAN_WIDTH / 2 / (1 + (pi / 2 * ARCTAN_WIDTH * excess).square())
 
 
 def fast_sigmoid(excess: Tensor) -> Tensor:
-    """Slope of x / (1 + 25 |x|) (Zenke and Ganguli, 2018)."""
+    """Return the derivative of x / (1 + 25 |x|) (Zenke and Ganguli, 2018)."""
     return (1 + FAST_SIGMOID_SLOPE * excess.abs()).square().reciprocal()
 
 
 SURROGATES: dict[str, Callable[[Tensor], Tensor]] = {"arctan": arctan, "fast_sigmoid": fast_sigmoid}
-"""Slopes of a spike by how far the membrane is above the threshold."""
+"""Derivatives of a spike, given how far the membrane is above the threshold."""
 
 
 @dataclass(frozen=True)
 class Firing:
-    """How neurons fire."""
+    """Parameters of the neurons."""
 
     steps: int
     decay: float
-    """Share of the membrane that is left a step later."""
+    """Share of the membrane that remains after one step."""
     threshold: float
     surrogate: str
     """A name in `SURROGATES`."""
@@ -61,16 +61,15 @@ class LeakyFire(nn.Module):
 
     def forward(self, currents: Tensor) -> Tensor:
         if torch.is_grad_enabled() and currents.requires_grad:
-            learning: Tensor = _Fire.apply(currents, self)  # type: ignore[no-untyped-call]
-            return learning
-        _, spikes = self.run(currents)
-        return torch.cat(spikes)
+            spikes: Tensor = _Fire.apply(currents, self)  # type: ignore[no-untyped-call]
+            return spikes
+        return torch.cat(self.run(currents)[1])
 
     def run(self, currents: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """Membranes and spikes, each [B, ...] a step."""
+        """Return membranes and spikes: one tensor [B, ...] per step."""
         membranes: list[Tensor] = []
         spikes: list[Tensor] = []
-        boards = currents.shape[0] // self.steps  # under `chunk`, exporters take B for a constant
+        boards = currents.shape[0] // self.steps  # with `chunk`, exporters make B a constant
         for membrane in currents.reshape(self.steps, boards, *currents.shape[1:]).unbind():
             if membranes:
                 membrane = torch.add(membrane, membranes[-1], alpha=self.decay)
@@ -81,7 +80,7 @@ class LeakyFire(nn.Module):
 
 
 class _Fire(torch.autograd.Function):
-    """Spikes whose gradients are the surrogate's, back through all steps."""
+    """Spikes with the surrogate's gradients, back through all steps."""
 
     @staticmethod
     def forward(ctx: Any, currents: Tensor, layer: LeakyFire) -> Tensor:
@@ -95,7 +94,7 @@ class _Fire(torch.autograd.Function):
         (membranes,), layer = ctx.saved_tensors, ctx.layer
         direct = gradient * layer.surrogate(membranes - layer.threshold)
         last, *others = reversed(direct.chunk(layer.steps))
-        found = [last]
+        gradients = [last]
         for step in others:
-            found.append(torch.add(step, found[-1], alpha=layer.decay))
-        return torch.cat(found[::-1]), None
+            gradients.append(torch.add(step, gradients[-1], alpha=layer.decay))
+        return torch.cat(gradients[::-1]), None

@@ -1,9 +1,9 @@
-"""A net as an ONNX file, which programs in any language run without Rookery and without torch.
+"""Export to ONNX, which programs in any language run without Rookery and without torch.
 
     planes [N, P, H, W] float32  ->  policy [N, A] logits, wdl [N, 3] win, draw, loss probabilities
 
-These are the answers of an `Evaluator`, for any N; batch norm is folded. The file also tells, as
-the model's metadata, which game and which weights it was made of.
+These are the outputs of a `CpuEvaluator`, for any batch size N; batch norm is folded. The metadata
+of the model name the game and the weights.
 """
 
 import importlib
@@ -18,39 +18,39 @@ import torch
 from torch import Tensor, nn
 
 from rookery.base import ConfigError
-from rookery.nets.resnet import fold
+from rookery.nets.resnet import Outputs, fold
 from rookery.nets.weights import Weights
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 EXTRA = ("onnx", "onnxscript")
-"""What torch's exporter wants to be installed."""
+"""Packages that torch's exporter needs."""
 OPSET = 18
-"""The oldest set of operators that torch's exporter writes: the more programs read it."""
+"""The oldest operator set that torch's exporter writes, so that most programs can read it."""
 EXAMPLE_ROWS = 2
-"""Boards that the exporter is shown; of a single one it may take the 1 for a constant."""
+"""Boards in the exporter's example; with one board it may make the 1 a constant."""
 
 
 def pack_onnx(weights: Weights) -> bytes:
-    """The net of `weights` as the content of an ONNX file; ConfigError without the extra."""
+    """Return the network as the content of an ONNX file; raise ConfigError without the extra."""
     _require_extra()
     model = _translate(weights)
-    _forget_origin(model)
+    _drop_source_notes(model)
     for key, value in _metadata(weights).items():
         model.metadata_props.add(key=key, value=value)
     payload: bytes = model.SerializeToString()
     return payload
 
 
-class _Served(nn.Module):
-    """A folded net that answers as an `Evaluator` does."""
+class _ExportedNet(nn.Module):
+    """A folded network with the outputs of a `CpuEvaluator`."""
 
     def __init__(self, folded: nn.Module) -> None:
         super().__init__()
         self.folded = folded
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, planes: Tensor) -> Outputs:
         logits, wdl = self.folded(planes)
         return logits, wdl.softmax(1)
 
@@ -69,7 +69,7 @@ def _translate(weights: Weights) -> "ModelProto":
     example = torch.zeros(EXAMPLE_ROWS, *weights.header.game.planes_shape)
     with _quiet():
         program = torch.onnx.export(
-            _Served(fold(weights.build())),
+            _ExportedNet(fold(weights.build())),
             (example,),
             input_names=["planes"],
             output_names=["policy", "wdl"],
@@ -81,13 +81,13 @@ def _translate(weights: Weights) -> "ModelProto":
     assert program is not None
     model = program.model_proto
     batch = model.graph.input[0].type.tensor_type.shape.dim[0]
-    assert batch.dim_param, "the exporter took the number of boards for a constant"
+    assert batch.dim_param, "the exporter made the batch size a constant"
     return model
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence about packages the exporter could use, and about what torch will retire in itself."""
+    """Silence the exporter: hints about optional packages, and torch's own deprecations."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -99,8 +99,8 @@ def _quiet() -> Iterator[None]:
         log.setLevel(level)
 
 
-def _forget_origin(model: "ModelProto") -> None:
-    """Drop the exporter's notes: lines of source code, and the folders where they lie."""
+def _drop_source_notes(model: "ModelProto") -> None:
+    """Remove the exporter's notes: lines of source code and the paths of their files."""
     graph = model.graph
     for part in (graph, *graph.node, *graph.input, *graph.output, *graph.value_info):
         part.ClearField("metadata_props")

@@ -1,11 +1,11 @@
-"""A residual tower with two heads, and the same tower with its batch norm folded away.
+"""A residual tower with policy and value heads, and the same network with batch norm folded.
 
     planes [B, P, H, W] -> stem -> depth x block -> policy head -> logits [B, A]
                                                  -> value head  -> win, draw, loss logits [B, 3]
 
-The planes set the precision of the tower once folded; the heads always run in float32. The last
-layer of each head starts at zero: an untrained net finds every move equally good and
-every result equally likely, and the first search is led by the rules alone.
+A folded tower runs in the precision of its planes; the heads always run in float32. The last layer
+of each head starts at zero: an untrained network gives equal probability to all moves and to all
+results, so the first searches depend on the rules alone.
 """
 
 import copy
@@ -18,16 +18,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 Layer = TypeVar("Layer", bound=nn.Module)
+Outputs = tuple[Tensor, Tensor]
+"""Policy [B, A] and win, draw, loss [B, 3]: logits, or probabilities where stated."""
 VALUE_CHANNELS = 2
-"""Channels the value head reads; it only needs a summary of the board."""
+"""Channels that the value head reads; a summary of the board is enough."""
 
 
 class TowerConv(nn.Conv2d):
-    """A folded convolution of the tower: where the time goes, and what may run in fewer bits."""
+    """A folded convolution of the tower: most of the work, and safe in lower precision."""
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the board's size, then batch norm."""
+    """A 3x3 convolution that keeps the board's size, then batch norm."""
 
     def __init__(self, channels_in: int, channels_out: int) -> None:
         super().__init__()
@@ -39,21 +41,21 @@ class ConvNorm(nn.Module):
         return y
 
     def folded(self) -> TowerConv:
-        """One convolution with a bias that gives what this gives in evaluation mode."""
+        """Return one convolution with a bias, equal to this module in evaluation mode."""
         norm, weight = self.norm, self.conv.weight
         assert norm.running_mean is not None and norm.running_var is not None
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-        planes, width = weight.shape[1], weight.shape[0]
-        blank = TowerConv(planes, width, 3, padding=1, device="meta", dtype=weight.dtype)
-        conv = blank.to_empty(device=weight.device)  # draws no random numbers
+        width, planes = weight.shape[:2]
+        empty = TowerConv(planes, width, 3, padding=1, device="meta", dtype=weight.dtype)
+        conv = empty.to_empty(device=weight.device)  # draws no random numbers
         conv.weight.copy_(weight * scale[:, None, None, None])
         assert conv.bias is not None
         conv.bias.copy_(norm.bias - norm.running_mean * scale)
         return conv
 
 
-class Block(nn.Module):
-    """Two convolutions around a short cut."""
+class ResidualBlock(nn.Module):
+    """Two convolutions with a skip connection."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -65,7 +67,7 @@ class Block(nn.Module):
 
 
 class PolicyHead(nn.Module):
-    """Logits [B, A] of the actions."""
+    """Logits [B, A] of the actions, by a fully connected layer."""
 
     def __init__(self, width: int, channels: int, *, cells: int, num_actions: int) -> None:
         super().__init__()
@@ -78,23 +80,20 @@ class PolicyHead(nn.Module):
 
 
 class BoardPolicyHead(nn.Module):
-    """The same, drawn on the board: an action is a kind of move, a plane, from a cell.
+    """Logits [B, A] of the actions, by a convolution: an action is a move type at a cell.
 
-    What is learned of a kind of move holds on the whole board.
+    Weights of a move type are shared by all cells.
     """
 
     def __init__(self, width: int, *, cells: int, policy_cells: Tensor) -> None:
         super().__init__()
-        kinds = int(policy_cells.max()) // cells + 1
-        self.conv = zeroed(nn.Conv2d(width, kinds, 1))
+        move_types = int(policy_cells.max()) // cells + 1
+        self.conv = zeroed(nn.Conv2d(width, move_types, 1))
         self.register_buffer("cells", policy_cells.clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.pick(self.conv(x).flatten(1))
-
-    def pick(self, drawn: Tensor) -> Tensor:
-        """The actions' logits among all kinds of moves from all cells [B, K * H * W]."""
-        return drawn.index_select(1, self.get_buffer("cells"))
+        y: Tensor = self.conv(x).flatten(1).index_select(1, self.get_buffer("cells"))
+        return y
 
 
 class ValueHead(nn.Module):
@@ -114,7 +113,7 @@ class ValueHead(nn.Module):
 
 @dataclass(frozen=True)
 class Sizes:
-    """What decides how many parameters a net has."""
+    """The sizes that determine the number of parameters."""
 
     planes_shape: tuple[int, int, int]
     num_actions: int
@@ -123,16 +122,16 @@ class Sizes:
     policy_channels: int
     value_width: int
     policy_cells: Tensor | None = None
-    """Where on the board actions are drawn, if they are."""
+    """[A] index of each action in [move types * H * W], for a policy head by convolution."""
 
     @property
     def cells(self) -> int:
-        """Cells of the board."""
+        """Number of cells of the board."""
         return self.planes_shape[1] * self.planes_shape[2]
 
 
 def new_policy_head(sizes: Sizes) -> PolicyHead | BoardPolicyHead:
-    """A head that draws actions on the board, or a plain one, as the sizes say."""
+    """Return a policy head by convolution if the game has policy cells, else a connected one."""
     if sizes.policy_cells is not None:
         return BoardPolicyHead(sizes.width, cells=sizes.cells, policy_cells=sizes.policy_cells)
     return PolicyHead(
@@ -140,8 +139,8 @@ def new_policy_head(sizes: Sizes) -> PolicyHead | BoardPolicyHead:
     )
 
 
-class TwoHeaded(nn.Module):
-    """A stem, blocks, and the two heads; how boards go through the former is `tower`."""
+class PolicyValueNet(nn.Module):
+    """A stem, blocks, a policy head and a value head; subclasses define `tower`."""
 
     def __init__(self, sizes: Sizes, new_block: Callable[[int], nn.Module]) -> None:
         super().__init__()
@@ -151,20 +150,19 @@ class TwoHeaded(nn.Module):
         self.value = ValueHead(sizes.width, sizes.value_width, cells=sizes.cells)
 
     def tower(self, planes: Tensor) -> Tensor:
-        """What the heads see of the boards, [B, C, H, W]."""
+        """Return the input of the heads, [B, C, H, W]."""
         raise NotImplementedError
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.tower(planes)
-        x = x.float()  # the heads are small, and many processors are slow at theirs in fewer bits
+    def forward(self, planes: Tensor) -> Outputs:
+        x = self.tower(planes).float()  # small layers are slow in half precision
         return self.policy(x), self.value(x)
 
 
-class ResNet(TwoHeaded):
+class ResNet(PolicyValueNet):
     """The residual tower and its heads."""
 
     def __init__(self, sizes: Sizes) -> None:
-        super().__init__(sizes, Block)
+        super().__init__(sizes, ResidualBlock)
 
     def tower(self, planes: Tensor) -> Tensor:
         y: Tensor = self.blocks(functional.relu(self.stem(planes)))
@@ -172,12 +170,12 @@ class ResNet(TwoHeaded):
 
 
 def tower_convs(folded: ResNet) -> list[Any]:
-    """The tower's convolutions in their order."""
+    """Return the tower's convolutions in order."""
     return [folded.stem, *(conv for block in folded.blocks for conv in (block.first, block.second))]
 
 
 def zeroed(layer: Layer) -> Layer:
-    """`layer` with all its parameters at zero."""
+    """Return `layer` with all parameters set to zero."""
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)
     return layer
@@ -185,7 +183,7 @@ def zeroed(layer: Layer) -> Layer:
 
 @torch.no_grad()
 def fold(net: nn.Module) -> nn.Module:
-    """A copy of `net` for evaluation, every batch norm folded into its convolution."""
+    """Return a copy of `net` for evaluation, every batch norm folded into its convolution."""
     folded = copy.deepcopy(net).eval().requires_grad_(False)
     for module in list(folded.modules()):
         for name, child in list(module.named_children()):
@@ -196,10 +194,21 @@ def fold(net: nn.Module) -> nn.Module:
 
 @torch.no_grad()
 def without_zero_layers(folded: nn.Module) -> nn.Module:
-    """A copy whose zero layers are random: an untrained net's zeros agree under any method."""
+    """Return a copy with random values in zero layers: zeros agree under any backend."""
     net, stream = copy.deepcopy(folded), torch.Generator().manual_seed(0)
     for parameter in net.parameters():
         if parameter.dim() > 1 and not parameter.any():
-            drawn = torch.empty(parameter.shape).normal_(generator=stream)
-            parameter.copy_(drawn * parameter[0].numel() ** -0.5)
+            values = torch.empty(parameter.shape).normal_(generator=stream)
+            parameter.copy_(values * parameter[0].numel() ** -0.5)
+    return net
+
+
+def in_precision(folded: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """Return a copy with the tower in `dtype`, channels last."""
+    net = copy.deepcopy(folded)
+    for module in net.modules():
+        if isinstance(module, TowerConv):
+            module.weight.data = module.weight.to(dtype, memory_format=torch.channels_last)
+            assert module.bias is not None
+            module.bias.data = module.bias.to(dtype)
     return net

@@ -1,26 +1,29 @@
-"""A spiking tower with the residual net's convolutions, norms and heads, over S steps.
+"""A spiking tower with the residual network's convolutions, norms and heads, over S steps.
 
     planes [B, P, H, W] -> stem -> currents, the same at every step
       depth x  currents + conv(spikes of conv(spikes of currents))
-    the last currents' mean over the steps -> policy head, value head
+    mean of the last currents over the steps -> policy head, value head
 
-Inside the tower, convolutions hear spikes only. Short cuts join currents, ahead of the neurons that
-gather them (Hu and others, "Advancing spiking neural networks towards deep residual learning",
-2021): gradients reach every block without passing through a spike, and deep towers learn. Batch
-norm sees the rows of all steps together. The stem runs once a board, since it is shown the same
-planes at every step (direct coding). The readout is a membrane that gathers and neither leaks nor
-fires: with rates of spikes instead, the net learned much more slowly (docs/experiments.md).
+Inside the tower, convolutions read spikes only. Skip connections add currents, before the neurons
+that integrate them (Hu and others, "Advancing spiking neural networks towards deep residual
+learning", 2021): gradients reach every block without passing through a spike, and deep towers
+learn. Batch norm sees the rows of all steps together. The stem runs once per board, since its input
+is the same at every step (direct coding). The readout is a membrane that integrates and neither
+leaks nor fires: with spike rates instead, the network learned much more slowly
+(docs/experiments.md).
 """
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from rookery.nets.lif import Firing, LeakyFire
-from rookery.nets.resnet import ConvNorm, Sizes, TwoHeaded
+from rookery.nets.resnet import ConvNorm, PolicyValueNet, Sizes, fold
 
 
 class SpikingBlock(nn.Module):
-    """Two layers of neurons, a convolution behind each, around a short cut of currents."""
+    """Two layers of neurons, each followed by a convolution, with a skip connection of currents."""
 
     def __init__(self, width: int, firing: Firing) -> None:
         super().__init__()
@@ -35,7 +38,7 @@ class SpikingBlock(nn.Module):
         return y
 
 
-class SpikingNet(TwoHeaded):
+class SpikingNet(PolicyValueNet):
     """The spiking tower and its heads; as many parameters as a `ResNet` of the same sizes."""
 
     def __init__(self, sizes: Sizes, firing: Firing) -> None:
@@ -43,7 +46,45 @@ class SpikingNet(TwoHeaded):
         self.steps = firing.steps
 
     def tower(self, planes: Tensor) -> Tensor:
-        """The mean over the steps of the last currents."""
+        """Return the mean of the last currents over the steps, [B, C, H, W]."""
         currents = self.blocks(torch.cat([self.stem(planes)] * self.steps))
         mean: Tensor = currents.unflatten(0, (self.steps, planes.shape[0])).mean(0)
         return mean
+
+
+@dataclass(frozen=True)
+class SpikeCount:
+    """Spikes per evaluation: the cost on hardware where every spike costs energy."""
+
+    mean: float
+    """Spikes of all neurons in all steps, averaged over boards."""
+    maximum: int
+    """Neurons times steps."""
+
+    @property
+    def rate(self) -> float:
+        """Spikes as a share of the maximum, from 0 to 1."""
+        return self.mean / self.maximum
+
+
+@torch.no_grad()
+def count_spikes(net: nn.Module, planes: Tensor) -> SpikeCount | None:
+    """Return the spikes per evaluation on boards `planes` [B, P, H, W]; None without neurons.
+
+    In an ensemble, the neurons of all members count.
+    """
+    spikes_seen, maximum = torch.zeros((), device=planes.device), 0
+    folded = fold(net)
+
+    def count(layer: nn.Module, args: object, spikes: Tensor) -> None:
+        nonlocal maximum
+        spikes_seen.add_(spikes.sum(dtype=torch.float32))
+        maximum += spikes.numel() // len(planes)
+
+    layers = [module for module in folded.modules() if isinstance(module, LeakyFire)]
+    for layer in layers:
+        layer.register_forward_hook(count)
+    if not layers:
+        return None
+    folded(planes)
+    return SpikeCount(spikes_seen.item() / len(planes), maximum)

@@ -1,9 +1,9 @@
-"""A residual net cut into consecutive parts, each small enough for a device of its own.
+"""A residual network split into consecutive parts, one per device, for pipeline parallelism.
 
     planes [B, P, H, W] -> stem, blocks -> [B, H, W, C] -> blocks -> ... -> blocks, heads -> logits
 
-Between parts the channels are the last axis: what a tower in channels-last layout has in memory,
-so that handing it on copies nothing. A part keeps the names that its layers have in the whole.
+Between parts the channels are the last axis: this is the memory layout of a channels-last tower, so
+nothing is copied. Layers keep the names that they have in the whole network.
 """
 
 from collections import OrderedDict
@@ -15,14 +15,21 @@ from torch.nn import functional
 
 from rookery.base import ConfigError
 from rookery.nets.build import NetConfig
-from rookery.nets.resnet import BoardPolicyHead, ConvNorm, PolicyHead, ResNet, ValueHead
+from rookery.nets.resnet import (
+    BoardPolicyHead,
+    ConvNorm,
+    Outputs,
+    PolicyHead,
+    ResNet,
+    ValueHead,
+)
 
 
 class NetPart(nn.Module):
-    """Consecutive layers of a net: blocks, the first part's after the stem, the last's with heads.
+    """Consecutive layers of a network: blocks, in the first part the stem, in the last the heads.
 
-    The first part maps planes, the others what the part before gave; the last gives the logits
-    of policy [B, A] and win, draw, loss [B, 3], the others activations [B, H, W, C].
+    The first part reads planes, every other part the activations [B, H, W, C] of the part before.
+    The last part returns logits of policy [B, A] and win, draw, loss [B, 3].
     """
 
     def __init__(
@@ -40,7 +47,7 @@ class NetPart(nn.Module):
         self.value = heads[1] if heads else None
         self.width = width
 
-    def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor) -> Tensor | Outputs:
         x = x.permute(0, 3, 1, 2) if self.stem is None else functional.relu(self.stem(x))
         x = self.blocks(x)
         if self.policy is None or self.value is None:
@@ -50,25 +57,25 @@ class NetPart(nn.Module):
 
 
 def max_parts(config: NetConfig) -> int:
-    """Parts that a net can be cut into: a stem, blocks and heads."""
+    """Return the maximum number of parts: one per layer, that is stem, blocks and heads."""
     return config.depth + 2
 
 
 def split_net(net: nn.Module, part: int, *, num_parts: int) -> NetPart:
-    """Part number `part` of `net`, cut so that the parts are about equally large.
+    """Return part number `part` of `net`; all parts have about the same number of parameters.
 
-    The layers are those of `net`, not copies: let go of `net` to keep this part only.
+    The layers are those of `net`, not copies; drop `net` to free the memory of the others.
     """
     if not isinstance(net, ResNet):
-        raise ConfigError(f"a {type(net).__name__} cannot be cut; choose net.kind = resnet")
+        raise ConfigError(f"a {type(net).__name__} cannot be split; choose net.kind=resnet")
     layers = [net.stem, *net.blocks, nn.ModuleList([net.policy, net.value])]
     if not 0 <= part < num_parts <= len(layers):
         raise ConfigError(
-            f"part {part} of {num_parts} of a net with {len(layers)} layers, expected at most "
-            "a part for each; use fewer devices or raise net.depth"
+            f"got part {part} of {num_parts} for a network with {len(layers)} layers, expected "
+            "at most one part per layer; use fewer devices or raise net.depth"
         )
     sizes = tuple(sum(weight.numel() for weight in layer.parameters()) for layer in layers)
-    begin, end = ([0, *even_cuts(sizes, num_parts), len(layers)][i] for i in (part, part + 1))
+    begin, end = ([0, *balanced_cuts(sizes, num_parts), len(layers)][i] for i in (part, part + 1))
     depth = len(net.blocks)
     own = OrderedDict((str(i), net.blocks[i]) for i in range(depth) if begin <= i + 1 < end)
     return NetPart(
@@ -79,8 +86,8 @@ def split_net(net: nn.Module, part: int, *, num_parts: int) -> NetPart:
     )
 
 
-def even_cuts(sizes: Sequence[int], num_parts: int) -> tuple[int, ...]:
-    """Where to cut a row of things into parts of one or more, by the least sum of squares."""
+def balanced_cuts(sizes: Sequence[int], num_parts: int) -> tuple[int, ...]:
+    """Return where to cut a list into non-empty parts with the least sum of squared sizes."""
 
     @cache
     def best(begin: int, parts: int) -> tuple[int, tuple[int, ...]]:

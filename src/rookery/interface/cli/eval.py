@@ -21,7 +21,7 @@ from rookery.interface.cli.settings import (
 if TYPE_CHECKING:
     from rookery.arena import Strength
     from rookery.interface.players import NetRef
-    from rookery.nets import Spikes
+    from rookery.nets import SpikeCount
 
 SPIKING_BOARDS = 256
 """Shown to a net to count its spikes."""
@@ -90,7 +90,7 @@ def measure(
     return dict(zip(counts, measured, strict=True))
 
 
-def count_spikes(net: "NetRef") -> "Spikes | None":
+def count_spikes(net: "NetRef") -> "SpikeCount | None":
     """How much the net spikes on boards of random games; None if it is none that spikes."""
     import torch
 
@@ -106,7 +106,9 @@ def heading(simulations: int) -> str:
     return f"{simulations} simulations" if simulations else "bare net"
 
 
-def _show(run: str, game: str, measured: "dict[int, Strength]", spikes: "Spikes | None") -> None:
+def _show(
+    run: str, game: str, measured: "dict[int, Strength]", spikes: "SpikeCount | None"
+) -> None:
     from rookery.interface.formatting import count, percent, screen
     from rookery.interface.tables import error_table, not_best_table
 
@@ -121,7 +123,7 @@ def _show(run: str, game: str, measured: "dict[int, Strength]", spikes: "Spikes 
     if spikes is not None:
         console.print()
         console.print(
-            f"spikes an evaluation: {count(spikes.number)}, {percent(100 * spikes.rate)} of the "
-            f"{count(spikes.chances)} there could be (neurons x steps; boards of random games)",
+            f"spikes an evaluation: {count(spikes.mean)}, {percent(100 * spikes.rate)} of the "
+            f"{count(spikes.maximum)} there could be (neurons x steps; boards of random games)",
             soft_wrap=True,
         )

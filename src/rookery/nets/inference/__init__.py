@@ -1,1 +1,1 @@
-"""Fast inference: a network's forward pass on CPU threads or on a GPU."""
+"""Inference: the backends that run a network, and the evaluators that use them on CPU and GPU."""

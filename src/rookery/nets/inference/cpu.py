@@ -1,9 +1,9 @@
-"""The fast forward on the CPU: numpy planes in, numpy logits and probabilities out.
+"""Fast evaluation on the CPU: NumPy planes in, NumPy logits and probabilities out.
 
-Batch norm is folded into the convolutions, and the folded net runs by one of several methods
-(`methods`). The same method with the same number of threads on the same machine gives the same bits
-for the same batch; another method or thread count, or the same row in a batch of another size, may
-differ in the last bits.
+Batch norm is folded into the convolutions, and one of several backends (`cpu_backends`) runs the
+folded network. The same backend with the same number of threads on the same machine gives the same
+bits for the same batch. Another backend, number of threads or batch size may change the last bits
+of a row.
 """
 
 import numpy as np
@@ -11,21 +11,21 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from rookery.base import RookeryError
 from rookery.nets.build import PlanesShape
-from rookery.nets.inference.cpu_backends import (
-    COMPILE_SECONDS,
+from rookery.nets.inference.backend import (
     BackendChoice,
     Planes,
-    choose,
-    make_plan,
+    are_finite,
+    check_outputs,
+    check_weights,
     random_boards,
 )
+from rookery.nets.inference.cpu_backends import COMPILE_SECONDS, choose_backend, new_backend
 from rookery.nets.resnet import fold
 
 
 class CpuEvaluator:
-    """A net ready to be asked, often and fast; its weights can be replaced in place."""
+    """A network for fast, repeated evaluation; its weights can be replaced in place."""
 
     @torch.inference_mode()
     def __init__(
@@ -33,59 +33,56 @@ class CpuEvaluator:
         net: nn.Module,
         planes_shape: PlanesShape,
         *,
-        method: str = "auto",
+        backend: str = "auto",
         batch_size: int = 256,
         threads: int | None = None,
         compile_seconds: float = 0.0,
     ) -> None:
-        """`batch_size` rows go through the net at once; a larger batch is cut, any size is taken.
+        """Run at most `batch_size` rows at once; larger batches are split.
 
-        `threads` sets torch's own number for the whole process. "auto" tries torch.compile only
-        if `compile_seconds`, the time you are ready to wait, is COMPILE_SECONDS or more.
+        `threads` sets torch's number of threads for the whole process. The backend "auto" tries
+        torch.compile only if `compile_seconds`, the time it may take, is COMPILE_SECONDS or more.
         """
         if threads is not None:
             torch.set_num_threads(threads)
         self.planes_shape = planes_shape
         self.batch_size = batch_size
         folded = fold(net).cpu()
-        if method == "auto":
-            self._plan, self.choice = choose(
+        if backend == "auto":
+            self._network, self.choice = choose_backend(
                 folded,
                 planes_shape,
                 batch_size=batch_size,
-                may_compile=compile_seconds >= COMPILE_SECONDS,
+                can_compile=compile_seconds >= COMPILE_SECONDS,
             )
         else:
-            self._plan = make_plan(method, folded, planes_shape, batch_size=batch_size)
-            self.choice = BackendChoice(method)
+            self._network = new_backend(backend, folded, planes_shape, batch_size=batch_size)
+            self.choice = BackendChoice(backend)
         self.load(net)
 
     @property
-    def method(self) -> str:
-        """The method in use."""
-        return self.choice.method
+    def backend(self) -> str:
+        """Name of the backend in use."""
+        return self.choice.backend
 
     @torch.inference_mode()
     def load(self, net: nn.Module) -> None:
-        """Take the weights of `net`, a net of the same shape; refused if they overflow."""
-        self._plan.load(fold(net).cpu())
-        logits, wdl = self._plan(torch.from_numpy(random_boards(1, self.planes_shape)))
-        if not (logits.isfinite().all() and wdl.isfinite().all()):
-            raise RookeryError(
-                f"the net's outputs are not finite under {self.method}; "
-                "evaluate it with float32, or go back to older weights and learn more slowly"
-            )
+        """Take the weights of `net`, of the same shape; raise RookeryError if they overflow."""
+        check_weights(are_finite(net.state_dict().values()))
+        self._network.load(fold(net).cpu())
+        outputs = self._network(torch.from_numpy(random_boards(1, self.planes_shape)))
+        check_outputs(are_finite(outputs), self.backend)
 
     @torch.inference_mode()
     def __call__(self, planes: Planes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Logits [B, A] and win, draw, loss probabilities [B, 3] of planes [B, P, H, W]."""
+        """Return logits [B, A] and win, draw, loss probabilities [B, 3] of planes [B, P, H, W]."""
         if planes.shape[1:] != self.planes_shape or planes.dtype != np.float32:
             raise ValueError(
                 f"got planes {planes.dtype} {planes.shape}, expected float32 with rows of "
-                f"{self.planes_shape}; was this net trained for another game?"
+                f"{self.planes_shape}; was this network trained for another game?"
             )
         rows = torch.from_numpy(planes)
-        parts = [self._plan(part) for part in torch.split(rows, self.batch_size)]
-        logits = torch.cat([part[0] for part in parts]).numpy()
-        wdl = torch.cat([part[1] for part in parts]).numpy()
+        parts = [self._network(part) for part in torch.split(rows, self.batch_size)]
+        logits = torch.cat([logits for logits, _ in parts]).numpy()
+        wdl = torch.cat([wdl.softmax(1) for _, wdl in parts]).numpy()
         return logits, wdl

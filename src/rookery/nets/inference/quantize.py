@@ -1,9 +1,9 @@
-"""A residual tower rounded to eight bits.
+"""Quantization of a residual tower to 8 bits.
 
-Weights become -127..127, with a scale for every channel that they lead to; activations, which
-relu leaves positive, 0..127, with a scale for every channel that they lie in. The latter goes into
-the weights that read the channel. What a channel can reach is measured on boards, so that the
-scales hold for boards of that kind.
+Weights become integers from -127 to 127 with one scale per output channel. Activations, which relu
+leaves positive, become 0 to 127 with one scale per channel, which is folded into the weights that
+read the channel. The range of a channel is measured on boards, so the scales fit boards of that
+kind.
 """
 
 from collections.abc import Iterator
@@ -16,29 +16,29 @@ from torch.nn import functional
 from rookery.nets.resnet import ResNet, tower_convs
 
 LEVELS = 127
-SHARE = 0.75
-"""How far a channel's scale follows its own range; the rest, that of the widest channel. With its
-own alone, a quiet channel's integers are as large as a loud one's, and so is what rounding the
-weights that read it spoils."""
-QUIETEST = 1e-3
-"""Of the widest range: no channel counts as narrower."""
-FAINTEST = 1e-6
-"""No range is narrower: a dead layer needs a scale, too."""
+OWN_RANGE_WEIGHT = 0.75
+"""Weight of a channel's own range in its scale; the rest is the widest channel's. With its own
+range alone, a channel of small values has integers as large as the others', and so is the error
+from rounding the weights that read it."""
+MIN_RELATIVE_RANGE = 1e-3
+"""Smallest range of a channel, relative to the widest one."""
+MIN_RANGE = 1e-6
+"""Smallest range of a layer: a layer without activity needs a scale, too."""
 
 
-class Layer(NamedTuple):
-    """One convolution: relu(scale * convolution + bias + ratio * short cut), all by channel."""
+class QuantizedConv(NamedTuple):
+    """One convolution: relu(scale * convolution + bias + skip_scale * skip), all by channel."""
 
     weight: Tensor
-    """[O, I, 3, 3]: integers, but for the stem's, which reads planes."""
+    """[O, I, 3, 3]: integers, except the stem's, which reads planes."""
     scale: Tensor
     bias: Tensor
-    ratio: Tensor
-    """Steps of the output in one step of the short cut; zero where there is none."""
+    skip_scale: Tensor
+    """Levels of the output per level of the skip connection; zero without one."""
 
 
-def ranges(folded: ResNet, boards: Tensor) -> list[Tensor]:
-    """The largest value of every channel [C] after each convolution, on these boards."""
+def channel_ranges(folded: ResNet, boards: Tensor) -> list[Tensor]:
+    """Return the largest value of every channel [C] after each convolution, on these boards."""
     return [x.amax((0, 2, 3)) for x in _activations(folded, boards)]
 
 
@@ -47,39 +47,43 @@ def _activations(folded: ResNet, boards: Tensor) -> Iterator[Tensor]:
     x = functional.relu(stem(boards))
     yield x
     for first, second in zip(convs[::2], convs[1::2], strict=True):
-        middle = functional.relu(first(x))
-        yield middle
-        x = functional.relu(second(middle) + x)
+        hidden = functional.relu(first(x))
+        yield hidden
+        x = functional.relu(second(hidden) + x)
         yield x
 
 
-def round_tower(folded: ResNet, reached: list[Tensor]) -> list[Layer]:
-    """Every convolution in eight bits, for channels that reach so far.
+def quantize_tower(folded: ResNet, ranges: list[Tensor]) -> list[QuantizedConv]:
+    """Return every convolution in 8 bits, for activations of these ranges.
 
-    What the last one gives is not rounded: the heads read it.
+    The output of the last one stays in floating point: the heads read it.
     """
     convs = tower_convs(folded)
-    steps = [_step(most) for most in reached[:-1]] + [torch.ones_like(reached[-1])]
+    steps = [_step(most) for most in ranges[:-1]] + [torch.ones_like(ranges[-1])]
     layers = [_layer(convs[0].weight, 1 / steps[0], convs[0].bias / steps[0])]
     for index in range(1, len(convs)):
         bias, step = convs[index].bias, steps[index]
-        weight, scale = _rounded(convs[index].weight * steps[index - 1][None, :, None, None])
-        ratio = steps[index - 2] / step if index % 2 == 0 else None
-        layers.append(_layer(weight, scale / step, bias / step, ratio))
+        weight, scale = _quantize(convs[index].weight * steps[index - 1][None, :, None, None])
+        skip_scale = steps[index - 2] / step if index % 2 == 0 else None
+        layers.append(_layer(weight, scale / step, bias / step, skip_scale))
     return layers
 
 
-def _layer(weight: Tensor, scale: Tensor, bias: Tensor, ratio: Tensor | None = None) -> Layer:
-    return Layer(weight, scale, bias, torch.zeros_like(scale) if ratio is None else ratio)
+def _layer(
+    weight: Tensor, scale: Tensor, bias: Tensor, skip_scale: Tensor | None = None
+) -> QuantizedConv:
+    skip_scale = torch.zeros_like(scale) if skip_scale is None else skip_scale
+    return QuantizedConv(weight, scale, bias, skip_scale)
 
 
 def _step(most: Tensor) -> Tensor:
-    """What one level of each channel stands for."""
-    widest = most.max().clamp(min=FAINTEST)
-    return most.clamp(min=QUIETEST * widest) ** SHARE * widest ** (1 - SHARE) / LEVELS
+    """Return the value of one level in each channel."""
+    widest = most.max().clamp(min=MIN_RANGE)
+    own = most.clamp(min=MIN_RELATIVE_RANGE * widest)
+    return own**OWN_RANGE_WEIGHT * widest ** (1 - OWN_RANGE_WEIGHT) / LEVELS
 
 
-def _rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """`weight` as integers, and the scale of each output channel."""
-    scale = weight.abs().amax((1, 2, 3)).clamp(min=FAINTEST * FAINTEST) / LEVELS
+def _quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Return `weight` as integers, and the scale of each output channel."""
+    scale = weight.abs().amax((1, 2, 3)).clamp(min=MIN_RANGE * MIN_RANGE) / LEVELS
     return (weight / scale[:, None, None, None]).round().to(torch.int8), scale

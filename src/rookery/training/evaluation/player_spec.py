@@ -82,7 +82,7 @@ class PlayerSpec:
         if self.kind != "net":
             return self
         device = str(find_device(self.devices))
-        return replace(self, inference=self.evaluator().method, devices=device)
+        return replace(self, inference=self.evaluator().backend, devices=device)
 
     def remarks(self) -> list[str]:
         """What people should know of how its net is evaluated."""
@@ -108,7 +108,7 @@ class PlayerSpec:
 def fallbacks(evaluator: GpuEvaluator) -> list[str]:
     """Why a GPU does not run a net in the fastest way, if so."""
     dropped = evaluator.choice.dropped.items()
-    return [f"the net runs by {evaluator.method}: {method} {why}" for method, why in dropped]
+    return [f"the net runs by {evaluator.backend}: {backend} {why}" for backend, why in dropped]
 
 
 @lru_cache(maxsize=EVALUATORS)
@@ -129,7 +129,7 @@ def _evaluator(
         use_device(device)
         return GpuEvaluator(module, planes_shape, device=device)
     known = inference if inference in CPU_BACKENDS else "auto"
-    return CpuEvaluator(module, planes_shape, method=known, batch_size=batch_size)
+    return CpuEvaluator(module, planes_shape, backend=known, batch_size=batch_size)
 
 
 @cache
