@@ -24,7 +24,7 @@ def new_single(rules: Game, position: str = "", *, evaluator: Any = None, **opti
         rules, evaluator or toy.uniform(rules.num_actions), config=SearchConfig(), **settings
     )
     board = Board(rules, rules.position(position))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     return search, board
 
 
@@ -34,7 +34,7 @@ def play_on(search: AnalysisSearch, board: Board, moves: str) -> list[int]:
     for move in moves.split():
         board.play(board.game.module.read_move(board.state, move))
     made = board.actions[before:]
-    search.place(board.state, board.repetitions, moves=made)
+    search.set_position(board.state, board.repetitions, moves=made)
     return made
 
 
@@ -70,7 +70,7 @@ def test_a_leaf_a_wave_is_the_plain_search() -> None:
     )
     plain.roots[0] = board.state
     visits = plain.run(150).visits[0]
-    found = {line.actions[0]: line.visits for line in search.lines(7)}
+    found = {line.actions[0]: line.visits for line in search.variations(7)}
     assert [found[action] for action in range(7)] == visits.tolist()
 
 
@@ -79,7 +79,7 @@ def test_a_leaf_a_wave_is_the_plain_search() -> None:
 def test_what_was_lent_is_taken_back(rules: Game, leaves: int) -> None:
     search, _ = new_single(rules, evaluator=toy.hashed(rules.num_actions), leaves=leaves)
     made = search.grow(300)
-    assert made == search.growth.simulations == root_visits(search) and 250 <= made <= 300
+    assert made == search.progress.simulations == root_visits(search) and 250 <= made <= 300
     check_counts(search)
 
 
@@ -101,7 +101,7 @@ def test_a_small_game_is_solved(leaves: int) -> None:
     for position, value in (("12597", LOSS), ("1523746", DRAW), ("1425", WIN)):
         search, _ = new_single(TICTACTOE, position, leaves=leaves)
         search.grow(2000)
-        assert search.is_finished and search.lines()[0].proof == value
+        assert search.is_finished and search.variations()[0].proof == value
 
 
 MATES = {
@@ -117,7 +117,7 @@ def test_mates_are_found_and_counted(position: str) -> None:
     moves, best = MATES[position]
     search, board = new_single(CHESS, position, leaves=8, max_nodes=50_000)
     search.grow(45_000)
-    line = search.lines()[0]
+    line = search.variations()[0]
     assert line.proof == WIN and line.value == 1.0 and line.wdl == (1.0, 0.0, 0.0)
     assert moves <= (line.plies + 1) // 2 <= moves + 3
     if best:
@@ -128,14 +128,14 @@ def test_mates_are_found_and_counted(position: str) -> None:
 def test_the_side_to_be_mated_sees_it() -> None:
     search, _ = new_single(CHESS, "7k/8/6K1/8/8/8/8/R7 b - - 0 1")
     search.grow(500)
-    line = search.lines()[0]
+    line = search.variations()[0]
     assert (line.proof, line.plies, line.value) == (LOSS, 2, -1.0)
 
 
 def test_fifty_moves_are_a_draw() -> None:
     search, _ = new_single(CHESS, "8/8/4k3/8/8/4K3/8/R7 w - - 99 80")
     search.grow(500)
-    line = search.lines()[0]
+    line = search.variations()[0]
     assert line.proof == DRAW and line.wdl == (0.0, 1.0, 0.0)
 
 
@@ -143,9 +143,9 @@ def test_stalemate_is_a_draw() -> None:
     search, board = new_single(CHESS, "7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")
     search.grow(400)
     written = {
-        CHESS.module.write_move(board.state, line.actions[0]): line for line in search.lines(99)
+        CHESS.module.write_move(board.state, line.actions[0]): line for line in search.variations(99)
     }
-    assert written["f5f7"].proof == DRAW and search.lines()[0].proof == WIN
+    assert written["f5f7"].proof == DRAW and search.variations()[0].proof == WIN
 
 
 def test_the_third_repetition_is_a_draw() -> None:
@@ -153,7 +153,7 @@ def test_the_third_repetition_is_a_draw() -> None:
     play_on(search, board, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
     search.grow(200)
     back = CHESS.module.read_move(board.state, "f6g8")
-    line = next(line for line in search.lines(99) if line.actions[0] == back)
+    line = next(line for line in search.variations(99) if line.actions[0] == back)
     assert line.proof == DRAW and line.value == 0.0 and line.actions == (back,)
 
 
@@ -205,14 +205,14 @@ def test_what_came_back_in_the_search_is_looked_at_again_once_it_stands_on_the_b
 def test_moves_made_keep_what_was_found_below_them(rules: Game) -> None:
     search, board = new_single(rules, evaluator=toy.hashed(rules.num_actions))
     search.grow(600)
-    line = search.lines()[0]
+    line = search.variations()[0]
     assert len(line.actions) > 3
     for action in line.actions[:2]:
         board.play(action)
-    search.place(board.state, board.repetitions, moves=line.actions[:2])
+    search.set_position(board.state, board.repetitions, moves=line.actions[:2])
     kept = root_visits(search)
-    assert search.growth.simulations == 0 and kept > 5
-    assert search.lines()[0].actions == line.actions[2:]
+    assert search.progress.simulations == 0 and kept > 5
+    assert search.variations()[0].actions == line.actions[2:]
     check_counts(search)
     assert search.grow(200) == 200 and root_visits(search) == kept + 200
     check_counts(search)
@@ -228,19 +228,19 @@ def test_moves_nobody_looked_at_begin_anew() -> None:
 
 def test_only_some_moves_may_be_looked_at() -> None:
     search, board = new_single(CONNECT4)
-    search.place(board.state, board.repetitions, only=[2, 6])
+    search.set_position(board.state, board.repetitions, only=[2, 6])
     search.grow(100)
-    assert {line.actions[0] for line in search.lines(9)} == {2, 6} and root_visits(search) == 100
-    search.place(board.state, board.repetitions, moves=[])
-    assert len(search.lines(9)) == 7
+    assert {line.actions[0] for line in search.variations(9)} == {2, 6} and root_visits(search) == 100
+    search.set_position(board.state, board.repetitions, moves=[])
+    assert len(search.variations(9)) == 7
 
 
 def test_a_full_arena_ends_the_search() -> None:
     search, _ = new_single(CHESS, max_nodes=60, leaves=8)
     made = search.grow(5000)
-    assert search.is_finished and made < 100 and search.growth.fullness > 0.8
+    assert search.is_finished and made < 100 and search.progress.fullness > 0.8
     assert search.tree.searches[0].edges_used <= search.tree.edges.shape[1]
-    assert search.lines()[0].visits > 0 and search.grow(100) == 0
+    assert search.variations()[0].visits > 0 and search.grow(100) == 0
 
 
 def test_a_search_stops_after_the_wave_when_asked() -> None:
@@ -284,4 +284,4 @@ def test_the_shipped_net_finds_what_the_plain_search_finds() -> None:
         seed=1,
     )
     plain.roots[0] = board.state
-    assert search.lines()[0].actions[0] == plain.run(64).actions[0]
+    assert search.variations()[0].actions[0] == plain.run(64).actions[0]

@@ -58,9 +58,9 @@ def test_a_search_of_one_position_plays_and_proves_it(name: str, simulations: in
         rules, toy.hashed(rules.num_actions), config=SearchConfig(), max_nodes=200, leaves=4
     )
     board = Board(rules, rules.position(position))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     search.grow(simulations)
-    line = search.lines()[0]
+    line = search.variations()[0]
     assert rules.module.write_move(board.state, line.actions[0]) in wins
     assert (line.proof, line.value, line.plies, len(line.actions)) == (WIN, 1.0, 1, 1)
     assert search.is_finished
@@ -70,25 +70,25 @@ def test_a_root_that_moves_on_to_a_win_is_proved_before_it_grows() -> None:
     rules = load_game("connect4")
     search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=4)
     board = Board(rules, rules.position("1122"))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     search.grow(60)
     moves = [2, 6]
     for action in moves:
         board.play(action)
-    search.place(board.state, board.repetitions, moves=moves)
-    assert search.is_finished and search.growth.simulations == 0
-    assert search.lines()[0].actions == (3,)
+    search.set_position(board.state, board.repetitions, moves=moves)
+    assert search.is_finished and search.progress.simulations == 0
+    assert search.variations()[0].actions == (3,)
 
 
 def test_a_win_that_may_not_be_looked_at_proves_nothing() -> None:
     rules = load_game("connect4")
     search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=1)
     board = Board(rules, rules.position("112233"))
-    search.place(board.state, board.repetitions, only=[0, 6])
+    search.set_position(board.state, board.repetitions, only=[0, 6])
     assert not search.is_finished and search.grow(20) > 0
-    assert {line.actions[0] for line in search.lines(9)} == {0, 6}
-    search.place(board.state, board.repetitions, only=[3, 6])
-    assert search.is_finished and search.lines()[0].actions == (3,)
+    assert {line.actions[0] for line in search.variations(9)} == {0, 6}
+    search.set_position(board.state, board.repetitions, only=[3, 6])
+    assert search.is_finished and search.variations()[0].actions == (3,)
 
 
 @pytest.mark.parametrize("method", METHODS)
