@@ -124,6 +124,7 @@ class Ring(ABC):
 
     def close(self) -> None:
         """End all workers, however the run ended."""
+        self._usage.close()
         for crew in self.crews:
             crew.close()
         if isinstance(self.learner, TrainerPool):
