@@ -1,4 +1,4 @@
-"""The ground floor: compiling, randomness, files and errors. Knows no game, net or process."""
+"""Foundations: compilation, bits, random streams, files and errors."""
 
 from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
