@@ -137,7 +137,7 @@ def test_edits_of_kernels_and_their_constants_change_the_cache(old: str, new: st
     assert old in MODULE and kernel_source(MODULE.replace(old, new)) != kernel_source(MODULE)
 
 
-KERNEL = """from constants import SIZE, Settings
+KERNEL = """from rookery.constants import SIZE, Settings
 @compiled
 def step(x):
     return x + SIZE

@@ -29,7 +29,7 @@ Number = float | np.float32
 
 PACKAGE = Path(__file__).parent.parent
 DECORATORS = ("compiled", "parallel", "kernel", "intrinsic")
-_CONSTANT_NAME = re.compile(r"\b[A-Z]\w*\b")
+_IMPORT = re.compile(r"^from rookery\S* import (\([^)]*\)|.*)", re.MULTILINE)
 _ASSIGNMENT = re.compile(r"^([A-Z][A-Z0-9_]*(?:, [A-Z][A-Z0-9_]*)*)(?::[^=]+)? = ", re.MULTILINE)
 _NAMED_TUPLE = re.compile(r"^class (\w+)\(NamedTuple\)", re.MULTILINE)
 
@@ -73,7 +73,7 @@ def source_digest(package: Path) -> str:
     paths = sorted(package.rglob("*.py"))
     texts = {path.relative_to(package).as_posix(): path.read_text("utf-8") for path in paths}
     kernels = [text for text in texts.values() if any(f"@{name}" in text for name in DECORATORS)]
-    used = {name for text in kernels for name in _CONSTANT_NAME.findall(text)}
+    used = {name for text in kernels for line in _IMPORT.findall(text) for name in _words(line)}
     digest = hashlib.sha256()
     for name, text in texts.items():
         if text in kernels or used.intersection(_defined_constants(text)):
@@ -83,8 +83,12 @@ def source_digest(package: Path) -> str:
 
 def _defined_constants(text: str) -> set[str]:
     """Return the constants and named tuples that a module defines."""
-    names = {name for line in _ASSIGNMENT.findall(text) for name in line.split(", ")}
+    names = {name for line in _ASSIGNMENT.findall(text) for name in _words(line)}
     return names.union(_NAMED_TUPLE.findall(text))
+
+
+def _words(line: str) -> list[str]:
+    return re.findall(r"\w+", line)
 
 
 def kernel_source(text: str) -> str:
