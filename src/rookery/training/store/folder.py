@@ -10,12 +10,13 @@ replay/000012.shard   compact positions, while the window needs them
 .lock                 held by the process that trains
 """
 
-import fcntl
 import json
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import IO, Any
+
+from filelock import lock_descriptor
 
 from rookery.base import RunFolderError, write_atomic
 from rookery.games import Game, load_game
@@ -153,11 +154,9 @@ class RunFolder:
 def hold(folder: Path) -> IO[bytes]:
     """Lock any folder that is trained in until the returned file is closed."""
     file = open(folder / ".lock", "wb")  # noqa: SIM115
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if not lock_descriptor(file.fileno(), blocking=False):
         file.close()
-        raise RunFolderError(f"{folder} is being trained by another process") from error
+        raise RunFolderError(f"{folder} is being trained by another process")
     return file
 
 
