@@ -176,7 +176,7 @@ def bind_play(rules: ModuleType) -> ModuleType:
 
 
 def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
-    """Bind the steps that need the rules: `add_leaf`, `expand` and those returned below."""
+    """Bind `add_leaf`, `expand`, `prove_terminal_moves` and `write_planes`."""
     play = bind_play(rules)
 
     @compiled
