@@ -68,7 +68,7 @@ def measure(rules: Game, evaluator: Any, leaves: int, seconds: float) -> str:
     config = SearchConfig()
     search = AnalysisSearch(rules, evaluator, config=config, max_nodes=MOST_NODES, leaves=leaves)
     board = Board(rules, rules.position(POSITION))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     waves = 0
 
     def count_wave() -> bool:
@@ -78,7 +78,7 @@ def measure(rules: Game, evaluator: Any, leaves: int, seconds: float) -> str:
 
     bare = rate(lambda: len(evaluator(planes)[0]), seconds)
     nodes = rate(lambda: search.grow(4 * leaves, count_wave), seconds)
-    mean = search.growth.evaluations / waves
+    mean = search.progress.evaluations / waves
     return f"{leaves:4} leaves: {nodes:8.0f} nodes/s, bare net {bare:8.0f}/s, waves {mean:5.1f}"
 
 

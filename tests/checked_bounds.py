@@ -70,12 +70,12 @@ def search_alone(rules: Game, root: Any) -> None:
             leaves=4,
         )
         board = Board(rules, root)
-        search.place(board.state, board.repetitions)
+        search.set_position(board.state, board.repetitions)
         search.grow(60)
-        action = search.lines(3)[0].actions[0]
+        action = search.variations(3)[0].actions[0]
         board.play(action)
         if rules.rules.outcome(board.state) == ONGOING:
-            search.place(board.state, board.repetitions, moves=[action])
+            search.set_position(board.state, board.repetitions, moves=[action])
             search.grow(60)
 
 

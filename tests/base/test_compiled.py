@@ -1,4 +1,4 @@
-"""Compiled once, loaded from the cache ever after, and never stale."""
+"""Compiled code is cached on disk, and never used after an edit."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 import rookery
 from rookery.base import compiled, interpreted
-from rookery.base.compiled import kernel_source
+from rookery.base.compiled import kernel_source, source_digest
 from rookery.games import load_game
 
 SCRIPT = """
@@ -35,7 +35,7 @@ print(json.dumps([number, sum(hits.values()), sum(misses.values())]))
 
 
 def run_kernel(folder: Path, rules: Path | str) -> tuple[int, int, int]:
-    """A new process's (number of legal moves, cache hits, cache misses) of a kernel."""
+    """Return (number of legal moves, cache hits, cache misses) of a kernel in a new process."""
     script = folder / "kernel.py"
     if not script.exists():
         script.write_text(SCRIPT)
@@ -55,7 +55,7 @@ def test_a_second_process_loads_the_kernel_from_the_cache(tmp_path: Path) -> Non
     assert run_kernel(tmp_path, "tictactoe") == (9, 1, 0)
 
 
-def test_kernels_see_an_edit_of_a_users_rules(tmp_path: Path) -> None:
+def test_an_edit_of_a_users_rules_recompiles_kernels(tmp_path: Path) -> None:
     rules = tmp_path / "mygame.py"
     text = Path(str(load_game("tictactoe").module.__file__)).read_text()
     rules.write_text(text.replace('NAME = "tictactoe"', 'NAME = "mygame"'))
@@ -77,7 +77,7 @@ def test_functions_defined_interpreted_stay_plain_python() -> None:
     assert not hasattr(plain, "py_func") and plain(1) == 2
 
 
-def test_interpreted_ends_even_after_an_error() -> None:
+def test_interpreted_ends_after_an_error() -> None:
     before = numba.config.DISABLE_JIT
     with pytest.raises(ZeroDivisionError), interpreted():
         _ = 1 / 0
@@ -85,7 +85,7 @@ def test_interpreted_ends_even_after_an_error() -> None:
 
 
 def test_the_cache_folder_survives_the_first_compilation() -> None:
-    """Numba reads its settings anew when a NUMBA_ variable has changed, and forgets ours."""
+    """A changed NUMBA_ variable would make Numba reload its settings and discard ours."""
     script = (
         "import numba, rookery.training; from rookery.games import load_game;"
         "load_game('tictactoe').new_states(1); assert 'rookery' in numba.config.CACHE_DIR"
@@ -135,3 +135,47 @@ def test_edits_outside_of_kernels_keep_the_cache(old: str, new: str) -> None:
 )
 def test_edits_of_kernels_and_their_constants_change_the_cache(old: str, new: str) -> None:
     assert old in MODULE and kernel_source(MODULE.replace(old, new)) != kernel_source(MODULE)
+
+
+KERNEL = """from rookery.constants import SIZE, Settings
+@compiled
+def step(x):
+    return x + SIZE
+"""
+CONSTANTS = """from typing import NamedTuple
+WIN, SIZE = 1, 3
+OTHER: int = 5
+class Settings(NamedTuple):
+    width: int
+    depth: int
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    (tmp_path / "constants.py").write_text(CONSTANTS)
+    (tmp_path / "unrelated.py").write_text("LIMIT = 7\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("WIN, SIZE = 1, 3", "WIN, SIZE = 1, 4"),
+        ("width: int\n    depth: int", "depth: int\n    width: int"),
+    ],
+)
+def test_edits_of_constants_in_other_files_change_the_cache(
+    package: Path, old: str, new: str
+) -> None:
+    before = source_digest(package)
+    assert old in CONSTANTS
+    (package / "constants.py").write_text(CONSTANTS.replace(old, new))
+    assert source_digest(package) != before
+
+
+def test_edits_of_constants_that_no_kernel_uses_keep_the_cache(package: Path) -> None:
+    before = source_digest(package)
+    (package / "unrelated.py").write_text("LIMIT = 8\n")
+    assert source_digest(package) == before

@@ -1,4 +1,4 @@
-"""Named streams: reproducible, and never shared."""
+"""Named random streams are reproducible and independent."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_seeds_are_distinct_and_never_zero() -> None:
     assert len(np.unique(states)) == 10_000 and states.min() > 0
 
 
-def test_uniform_is_reproducible_and_moves_only_its_own_stream() -> None:
+def test_uniform_is_reproducible_and_advances_only_its_own_stream() -> None:
     states = seeds(3, 0, "games")
     before = states.copy()
     numbers = [uniform(states, 1) for _ in range(50)]
@@ -52,7 +52,7 @@ def test_uniform_is_uniform_inside_zero_and_one() -> None:
 
 
 def test_uniform_stays_inside_zero_and_one_at_its_extremes() -> None:
-    """Streams about to give the largest and the smallest number; logarithms of both are taken."""
+    """Kernels take the logarithm of x and of -log(x), so that neither 0 nor 1 may occur."""
     inverse = pow(2685821657736338717, -1, 2**64)
     for product in (2**64 - 1, 1):
         states = np.array([state_before(product * inverse % 2**64)], np.uint64)
@@ -60,7 +60,7 @@ def test_uniform_stays_inside_zero_and_one_at_its_extremes() -> None:
 
 
 def state_before(word: int) -> int:
-    """Undo the three shifts of xorshift64*: shifting by n until nothing is left undoes one."""
+    """Return the state before `word`: invert the three shifts of xorshift64*."""
     word ^= word >> 27 ^ word >> 54
     word ^= (word << 25 ^ word << 50) & 2**64 - 1
     return word ^ word >> 12 ^ word >> 24 ^ word >> 36 ^ word >> 48 ^ word >> 60

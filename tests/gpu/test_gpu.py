@@ -1,4 +1,4 @@
-"""On a real GPU: run with `pytest -m gpu tests/gpu`."""
+"""Search, inference and training on a GPU: run with `pytest -m gpu tests/gpu`."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_searches_on_both_devices_agree(method: str, device: torch.device) -> No
     on_gpu = new_search(RULES, linear.on(device), **options)
     on_gpu.roots[:] = on_cpu.roots
     found = on_gpu.run(48)
-    assert (found.visits == expected.visits).all(axis=1).mean() > 0.98  # float ties may fall apart
+    assert (found.visits == expected.visits).all(axis=1).mean() > 0.98  # rounding can break ties
     assert (found.actions == expected.actions).mean() > 0.98
     same = (found.visits == expected.visits).all(axis=1)
     np.testing.assert_allclose(found.policy[same], expected.policy[same], atol=1e-4)
@@ -139,7 +139,7 @@ def test_a_short_run_learns_and_resumes(
     assert (tmp_path / "run" / "weights" / "000016.safetensors").exists()
 
 
-def test_a_killed_actor_of_a_gpu_is_replaced(tmp_path: Path, device: torch.device) -> None:
+def test_a_killed_actor_is_replaced(tmp_path: Path, device: torch.device) -> None:
     config = apply(recipe_for("connect4", on_gpu=True), [*SHORT, "run.actors=2"])
     folder = RunFolder.create(tmp_path / "run", config)
     killed: list[int] = []
@@ -156,7 +156,7 @@ def test_a_killed_actor_of_a_gpu_is_replaced(tmp_path: Path, device: torch.devic
 
 
 @pytest.mark.parametrize("backend", ["fused-float16", "bfloat16"])
-def test_nets_that_are_averaged_agree_with_float32(backend: str, device: torch.device) -> None:
+def test_ensembles_agree_with_float32(backend: str, device: torch.device) -> None:
     nets = []
     for seed, width in ((1, 64), (2, 32)):
         net = build_net(

@@ -1,4 +1,4 @@
-"""Eight bits on a real GPU: run with `pytest -m gpu tests/gpu`; needs nvidia-cudnn-frontend."""
+"""int8 inference on a GPU: `pytest -m gpu tests/gpu`; needs nvidia-cudnn-frontend."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ def boards(device: torch.device, count: int) -> Tensor:
 
 @torch.inference_mode()
 @pytest.mark.parametrize("count", [48, 1024])
-def test_kernels_compute_what_the_rounded_layers_say(count: int, device: torch.device) -> None:
+def test_kernels_equal_the_quantized_layers(count: int, device: torch.device) -> None:
     folded: Any = fold(load_shipped(CHESS).build()).to(device)
     planes = boards(device, count)
     expected = run_layers(quantize_tower(folded, channel_ranges(folded, planes)), planes)
     found = Int8Tower(folded, planes)(planes).double()
     assert expected.max() > 1
-    # A sum that lies between two levels may fall to either side, which later layers carry on.
+    # A sum between two levels may be rounded to either, and later layers propagate the difference.
     assert ((found - expected).abs() > 0.02 * expected.max()).double().mean() < 1e-3
 
 

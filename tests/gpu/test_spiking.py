@@ -1,4 +1,4 @@
-"""A spiking net on a real GPU: captured, handed new weights, learned from. `pytest -m gpu`."""
+"""Spiking networks on a GPU: captured graphs, new weights, training. `pytest -m gpu`."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def device() -> torch.device:
 
 
 def new_net(kind: str = "spiking", seed: int = 1) -> nn.Module:
-    """A net with opinions, whose batch norms have seen boards."""
+    """Return a network with random heads and calibrated batch norms."""
     config = NetConfig(kind, width=64, depth=4)
     net = build_net(config, RULES.planes_shape, RULES.num_actions, seed=seed)
     stream = torch.Generator().manual_seed(seed)
@@ -58,7 +58,7 @@ def boards() -> NDArray[np.float32]:
 
 
 def evaluate_plainly(evaluator: GpuEvaluator, planes: NDArray[np.float32]) -> list[Any]:
-    """What the evaluator says without a graph."""
+    """Evaluate without a captured graph."""
     found = evaluator.forward(torch.from_numpy(planes).to(evaluator.device))
     return [part.cpu().numpy() for part in found]
 
@@ -90,7 +90,7 @@ def test_new_weights_reach_the_captured_graph(device: torch.device) -> None:
     assert share_of_equal_rows(after, fresh) > 0.95
 
 
-def test_on_the_gpu_it_answers_as_on_the_cpu(device: torch.device) -> None:
+def test_gpu_and_cpu_agree(device: torch.device) -> None:
     net = new_net()
     with torch.no_grad():
         expected = net(torch.from_numpy(boards()))[1].softmax(1).numpy()
@@ -99,7 +99,7 @@ def test_on_the_gpu_it_answers_as_on_the_cpu(device: torch.device) -> None:
     assert np.abs(evaluator(boards())[1] - expected).mean() < 0.01
 
 
-def test_it_is_averaged_with_a_residual_net(device: torch.device) -> None:
+def test_an_ensemble_with_a_residual_net_agrees_with_float32(device: torch.device) -> None:
     both = Ensemble([new_net(), new_net("resnet")])
     expected = GpuEvaluator(both, RULES.planes_shape, device=device, backend="float32")(boards())
     found = GpuEvaluator(both, RULES.planes_shape, device=device)(boards())

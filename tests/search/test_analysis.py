@@ -1,4 +1,4 @@
-"""One position searched by waves: against the plain search, against truth, and over a game."""
+"""The search of one position: compared with the batched search, known results, whole games."""
 
 import time
 from collections.abc import Sequence
@@ -14,40 +14,40 @@ from rookery.search import AnalysisSearch, CpuSearch, SearchConfig, choose_leave
 from rookery.training import load_shipped
 
 TICTACTOE, CONNECT4, CHESS = load_game("tictactoe"), load_game("connect4"), load_game("chess")
-WAVES = (1, 3, 8)
+BATCH_SIZES = (1, 3, 8)
 
 
-def new_single(rules: Game, position: str = "", *, evaluator: Any = None, **options: Any):
-    """A search of `position`, and the game that begins there."""
+def new_analysis(rules: Game, position: str = "", *, evaluator: Any = None, **options: Any):
+    """Return a search of `position` and a board with it."""
     settings = {"leaves": 4, "max_nodes": 20_000} | options
     search = AnalysisSearch(
         rules, evaluator or toy.uniform(rules.num_actions), config=SearchConfig(), **settings
     )
     board = Board(rules, rules.position(position))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     return search, board
 
 
-def play_on(search: AnalysisSearch, board: Board, moves: str) -> list[int]:
-    """Make `moves` in the game, and let the search follow."""
+def play_moves(search: AnalysisSearch, board: Board, moves: str) -> list[int]:
+    """Play `moves` on the board, update the search, and return their actions."""
     before = len(board.actions)
     for move in moves.split():
         board.play(board.game.module.read_move(board.state, move))
-    made = board.actions[before:]
-    search.place(board.state, board.repetitions, moves=made)
-    return made
+    played = board.actions[before:]
+    search.set_position(board.state, board.repetitions, moves=played)
+    return played
 
 
 def check_counts(search: AnalysisSearch) -> None:
-    """Every edge that is not proved has as many visits as what lies behind it, and one more."""
+    """Check that every unproved edge has one visit more than the edges of its child together."""
     tree = search.tree
     used = tree.searches[0]
     for edge in tree.edges[0, : used.edges_used]:
         assert abs(edge.value_sum) <= edge.visits + 1e-3
         if edge.child >= 0 and tree.nodes[0, edge.child].proof == ONGOING:
             node = tree.nodes[0, edge.child]
-            behind = tree.edges[0, node.first_edge : node.first_edge + node.num_edges]
-            assert behind["visits"].sum() + 1 == edge.visits
+            below = tree.edges[0, node.first_edge : node.first_edge + node.num_edges]
+            assert below["visits"].sum() + 1 == edge.visits
 
 
 def root_visits(search: AnalysisSearch) -> int:
@@ -55,11 +55,11 @@ def root_visits(search: AnalysisSearch) -> int:
     return int(search.tree.edges[0, root.first_edge :][: root.num_edges]["visits"].sum())
 
 
-def test_a_leaf_a_wave_is_the_plain_search() -> None:
+def test_one_leaf_per_batch_equals_the_batched_search() -> None:
     evaluator = toy.hashed(7)
-    search, board = new_single(CONNECT4, "4453", evaluator=evaluator, leaves=1)
+    search, board = new_analysis(CONNECT4, "4453", evaluator=evaluator, leaves=1)
     search.grow(150)
-    plain = CpuSearch(
+    batched = CpuSearch(
         CONNECT4,
         evaluator,
         config=SearchConfig(method="puct"),
@@ -68,22 +68,22 @@ def test_a_leaf_a_wave_is_the_plain_search() -> None:
         explore=False,
         seed=1,
     )
-    plain.roots[0] = board.state
-    visits = plain.run(150).visits[0]
-    found = {line.actions[0]: line.visits for line in search.lines(7)}
+    batched.roots[0] = board.state
+    visits = batched.run(150).visits[0]
+    found = {each.actions[0]: each.visits for each in search.variations(7)}
     assert [found[action] for action in range(7)] == visits.tolist()
 
 
-@pytest.mark.parametrize("leaves", WAVES)
+@pytest.mark.parametrize("leaves", BATCH_SIZES)
 @pytest.mark.parametrize("rules", [TICTACTOE, CONNECT4], ids=lambda rules: rules.name)
-def test_what_was_lent_is_taken_back(rules: Game, leaves: int) -> None:
-    search, _ = new_single(rules, evaluator=toy.hashed(rules.num_actions), leaves=leaves)
+def test_virtual_visits_are_removed(rules: Game, leaves: int) -> None:
+    search, _ = new_analysis(rules, evaluator=toy.hashed(rules.num_actions), leaves=leaves)
     made = search.grow(300)
-    assert made == search.growth.simulations == root_visits(search) and 250 <= made <= 300
+    assert made == search.progress.simulations == root_visits(search) and 250 <= made <= 300
     check_counts(search)
 
 
-def test_waves_are_filled_where_there_is_more_than_one_move() -> None:
+def test_batches_are_filled() -> None:
     sizes: list[int] = []
     answer = toy.uniform(7)
 
@@ -91,17 +91,17 @@ def test_waves_are_filled_where_there_is_more_than_one_move() -> None:
         sizes.append(len(planes))
         return answer(planes)
 
-    search, _ = new_single(CONNECT4, evaluator=spy, leaves=8)
+    search, _ = new_analysis(CONNECT4, evaluator=spy, leaves=8)
     search.grow(800)
     assert max(sizes) == 8 and np.mean(sizes) > 4
 
 
-@pytest.mark.parametrize("leaves", WAVES)
+@pytest.mark.parametrize("leaves", BATCH_SIZES)
 def test_a_small_game_is_solved(leaves: int) -> None:
     for position, value in (("12597", LOSS), ("1523746", DRAW), ("1425", WIN)):
-        search, _ = new_single(TICTACTOE, position, leaves=leaves)
+        search, _ = new_analysis(TICTACTOE, position, leaves=leaves)
         search.grow(2000)
-        assert search.is_finished and search.lines()[0].proof == value
+        assert search.is_finished and search.variations()[0].proof == value
 
 
 MATES = {
@@ -115,50 +115,51 @@ MATES = {
 @pytest.mark.parametrize("position", MATES)
 def test_mates_are_found_and_counted(position: str) -> None:
     moves, best = MATES[position]
-    search, board = new_single(CHESS, position, leaves=8, max_nodes=50_000)
+    search, board = new_analysis(CHESS, position, leaves=8, max_nodes=50_000)
     search.grow(45_000)
-    line = search.lines()[0]
-    assert line.proof == WIN and line.value == 1.0 and line.wdl == (1.0, 0.0, 0.0)
-    assert moves <= (line.plies + 1) // 2 <= moves + 3
+    variation = search.variations()[0]
+    assert variation.proof == WIN and variation.value == 1.0 and variation.wdl == (1.0, 0.0, 0.0)
+    assert moves <= (variation.plies + 1) // 2 <= moves + 3
     if best:
-        assert CHESS.module.write_move(board.state, line.actions[0]) == best
-        assert line.plies == 2 * moves - 1 == len(line.actions)
+        assert CHESS.module.write_move(board.state, variation.actions[0]) == best
+        assert variation.plies == 2 * moves - 1 == len(variation.actions)
 
 
-def test_the_side_to_be_mated_sees_it() -> None:
-    search, _ = new_single(CHESS, "7k/8/6K1/8/8/8/8/R7 b - - 0 1")
+def test_the_losing_side_finds_the_mate() -> None:
+    search, _ = new_analysis(CHESS, "7k/8/6K1/8/8/8/8/R7 b - - 0 1")
     search.grow(500)
-    line = search.lines()[0]
-    assert (line.proof, line.plies, line.value) == (LOSS, 2, -1.0)
+    variation = search.variations()[0]
+    assert (variation.proof, variation.plies, variation.value) == (LOSS, 2, -1.0)
 
 
-def test_fifty_moves_are_a_draw() -> None:
-    search, _ = new_single(CHESS, "8/8/4k3/8/8/4K3/8/R7 w - - 99 80")
+def test_the_fifty_move_rule_is_a_draw() -> None:
+    search, _ = new_analysis(CHESS, "8/8/4k3/8/8/4K3/8/R7 w - - 99 80")
     search.grow(500)
-    line = search.lines()[0]
-    assert line.proof == DRAW and line.wdl == (0.0, 1.0, 0.0)
+    variation = search.variations()[0]
+    assert variation.proof == DRAW and variation.wdl == (0.0, 1.0, 0.0)
 
 
 def test_stalemate_is_a_draw() -> None:
-    search, board = new_single(CHESS, "7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")
+    search, board = new_analysis(CHESS, "7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")
     search.grow(400)
     written = {
-        CHESS.module.write_move(board.state, line.actions[0]): line for line in search.lines(99)
+        CHESS.module.write_move(board.state, each.actions[0]): each
+        for each in search.variations(99)
     }
-    assert written["f5f7"].proof == DRAW and search.lines()[0].proof == WIN
+    assert written["f5f7"].proof == DRAW and search.variations()[0].proof == WIN
 
 
 def test_the_third_repetition_is_a_draw() -> None:
-    search, board = new_single(CHESS)
-    play_on(search, board, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
+    search, board = new_analysis(CHESS)
+    play_moves(search, board, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
     search.grow(200)
     back = CHESS.module.read_move(board.state, "f6g8")
-    line = next(line for line in search.lines(99) if line.actions[0] == back)
-    assert line.proof == DRAW and line.value == 0.0 and line.actions == (back,)
+    variation = next(each for each in search.variations(99) if each.actions[0] == back)
+    assert variation.proof == DRAW and variation.value == 0.0 and variation.actions == (back,)
 
 
-def made_from(board: Board, moves: Sequence[str]) -> list[int]:
-    """The actions of `moves` from the present position on."""
+def read_actions(board: Board, moves: Sequence[str]) -> list[int]:
+    """Return the actions of `moves` from the current position."""
     state, actions = board.state.copy(), []
     for move in moves:
         actions.append(board.game.module.read_move(state, move))
@@ -167,7 +168,7 @@ def made_from(board: Board, moves: Sequence[str]) -> list[int]:
 
 
 def find_edge(search: AnalysisSearch, actions: Sequence[int]) -> Any:
-    """The last edge on the way of `actions` from the root."""
+    """Return the last edge of the path of `actions` from the root."""
     tree, node, found = search.tree, 0, None
     for action in actions:
         record = tree.nodes[0, node]
@@ -177,10 +178,10 @@ def find_edge(search: AnalysisSearch, actions: Sequence[int]) -> Any:
     return found
 
 
-def knights_only(rules: Game, moves: Sequence[str]) -> Any:
-    """Nearly sure that both sides move their knights out and home again."""
+def prefer(rules: Game, moves: Sequence[str]) -> Any:
+    """Return an evaluator that strongly prefers `moves`."""
     logits = np.zeros(rules.num_actions, np.float32)
-    logits[made_from(Board(rules), moves)] = 9.0
+    logits[read_actions(Board(rules), moves)] = 9.0
 
     def evaluate(planes: Any) -> Any:
         return np.tile(logits, (len(planes), 1)), np.full((len(planes), 3), 1 / 3, np.float32)
@@ -188,93 +189,95 @@ def knights_only(rules: Game, moves: Sequence[str]) -> Any:
     return evaluate
 
 
-def test_what_came_back_in_the_search_is_looked_at_again_once_it_stands_on_the_board() -> None:
+def test_a_repetition_is_searched_again_once_it_is_on_the_board() -> None:
     moves = ["g1f3", "g8f6", "f3g1", "f6g8"]
-    search, board = new_single(CHESS, evaluator=knights_only(CHESS, moves))
+    search, board = new_analysis(CHESS, evaluator=prefer(CHESS, moves))
     search.grow(300)
-    assert find_edge(search, made_from(board, moves)).proof == DRAW
-    play_on(search, board, "g1f3 g8f6")
-    back = find_edge(search, made_from(board, ["f3g1", "f6g8"]))
+    assert find_edge(search, read_actions(board, moves)).proof == DRAW
+    play_moves(search, board, "g1f3 g8f6")
+    back = find_edge(search, read_actions(board, ["f3g1", "f6g8"]))
     assert (back.proof, back.child) == (ONGOING, -1) and back.visits > 0
     assert search.grow(300) == 300
-    back = find_edge(search, made_from(board, ["f3g1", "f6g8"]))
+    back = find_edge(search, read_actions(board, ["f3g1", "f6g8"]))
     assert back.proof == ONGOING and search.tree.states[0, back.child].repeats == 1
 
 
 @pytest.mark.parametrize("rules", [CONNECT4, CHESS], ids=lambda rules: rules.name)
-def test_moves_made_keep_what_was_found_below_them(rules: Game) -> None:
-    search, board = new_single(rules, evaluator=toy.hashed(rules.num_actions))
+def test_the_subtree_below_played_moves_is_reused(rules: Game) -> None:
+    search, board = new_analysis(rules, evaluator=toy.hashed(rules.num_actions))
     search.grow(600)
-    line = search.lines()[0]
-    assert len(line.actions) > 3
-    for action in line.actions[:2]:
+    variation = search.variations()[0]
+    assert len(variation.actions) > 3
+    for action in variation.actions[:2]:
         board.play(action)
-    search.place(board.state, board.repetitions, moves=line.actions[:2])
+    search.set_position(board.state, board.repetitions, moves=variation.actions[:2])
     kept = root_visits(search)
-    assert search.growth.simulations == 0 and kept > 5
-    assert search.lines()[0].actions == line.actions[2:]
+    assert search.progress.simulations == 0 and kept > 5
+    assert search.variations()[0].actions == variation.actions[2:]
     check_counts(search)
     assert search.grow(200) == 200 and root_visits(search) == kept + 200
     check_counts(search)
 
 
-def test_moves_nobody_looked_at_begin_anew() -> None:
-    search, board = new_single(CONNECT4)
-    play_on(search, board, "4 4 4 4")
+def test_moves_without_a_subtree_start_a_new_tree() -> None:
+    search, board = new_analysis(CONNECT4)
+    play_moves(search, board, "4 4 4 4")
     assert root_visits(search) == 0
     search.grow(50)
     assert root_visits(search) == 50
 
 
-def test_only_some_moves_may_be_looked_at() -> None:
-    search, board = new_single(CONNECT4)
-    search.place(board.state, board.repetitions, only=[2, 6])
+def test_the_root_moves_can_be_restricted() -> None:
+    search, board = new_analysis(CONNECT4)
+    search.set_position(board.state, board.repetitions, only=[2, 6])
     search.grow(100)
-    assert {line.actions[0] for line in search.lines(9)} == {2, 6} and root_visits(search) == 100
-    search.place(board.state, board.repetitions, moves=[])
-    assert len(search.lines(9)) == 7
+    assert {each.actions[0] for each in search.variations(9)} == {2, 6} and root_visits(
+        search
+    ) == 100
+    search.set_position(board.state, board.repetitions, moves=[])
+    assert len(search.variations(9)) == 7
 
 
-def test_a_full_arena_ends_the_search() -> None:
-    search, _ = new_single(CHESS, max_nodes=60, leaves=8)
+def test_a_full_tree_ends_the_search() -> None:
+    search, _ = new_analysis(CHESS, max_nodes=60, leaves=8)
     made = search.grow(5000)
-    assert search.is_finished and made < 100 and search.growth.fullness > 0.8
+    assert search.is_finished and made < 100 and search.progress.fullness > 0.8
     assert search.tree.searches[0].edges_used <= search.tree.edges.shape[1]
-    assert search.lines()[0].visits > 0 and search.grow(100) == 0
+    assert search.variations()[0].visits > 0 and search.grow(100) == 0
 
 
-def test_a_search_stops_after_the_wave_when_asked() -> None:
-    search, _ = new_single(CONNECT4, leaves=4)
+def test_a_search_can_be_stopped_after_a_batch() -> None:
+    search, _ = new_analysis(CONNECT4, leaves=4)
     assert search.grow(1000, lambda: True) <= 4
     assert search.grow(10) == 10
 
 
-def test_as_few_leaves_as_keep_the_evaluator_busy() -> None:
+def test_batches_are_as_large_as_the_evaluator_gains_from() -> None:
     answer = toy.uniform(7)
 
-    def patient(planes: Any) -> Any:
+    def constant_time(planes: Any) -> Any:
         time.sleep(0.003)
         return answer(planes)
 
-    def laborious(planes: Any) -> Any:
+    def linear_time(planes: Any) -> Any:
         time.sleep(0.003 * len(planes))
         return answer(planes)
 
-    assert choose_leaves(CONNECT4, patient) >= 16
-    assert choose_leaves(CONNECT4, laborious) == 1
+    assert choose_leaves(CONNECT4, constant_time) >= 16
+    assert choose_leaves(CONNECT4, linear_time) == 1
 
 
-def test_an_arena_has_the_size_that_is_asked_for() -> None:
+def test_the_number_of_nodes_is_proportional_to_the_memory() -> None:
     small, large = nodes_in_memory(CHESS, 64), nodes_in_memory(CHESS, 128)
     assert 1.8 < large / small < 2.2 and small > 10_000
 
 
-def test_the_shipped_net_finds_what_the_plain_search_finds() -> None:
+def test_the_shipped_net_finds_the_move_of_the_batched_search() -> None:
     net = load_shipped(CONNECT4).build()
     evaluator = CpuEvaluator(net, CONNECT4.planes_shape, backend="float32")
-    search, board = new_single(CONNECT4, "4455", evaluator=evaluator)
+    search, board = new_analysis(CONNECT4, "4455", evaluator=evaluator)
     search.grow(64)
-    plain = CpuSearch(
+    batched = CpuSearch(
         CONNECT4,
         evaluator,
         config=SearchConfig(),
@@ -283,5 +286,5 @@ def test_the_shipped_net_finds_what_the_plain_search_finds() -> None:
         explore=False,
         seed=1,
     )
-    plain.roots[0] = board.state
-    assert search.lines()[0].actions[0] == plain.run(64).actions[0]
+    batched.roots[0] = board.state
+    assert search.variations()[0].actions[0] == batched.run(64).actions[0]

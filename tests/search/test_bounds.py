@@ -1,6 +1,6 @@
-"""No kernel reads or writes out of bounds, in the smallest arenas and where moves are the most.
+"""No kernel reads or writes out of bounds, in the smallest trees and with the most legal moves.
 
-Interpreted, NumPy checks every index; compiled, Numba does where NUMBA_BOUNDSCHECK asks for it.
+NumPy checks every index of interpreted code; NUMBA_BOUNDSCHECK=1 checks those of compiled code.
 """
 
 import os
@@ -17,7 +17,7 @@ INTERPRETED = {"NUMBA_DISABLE_JIT": "1"}
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Compiled code that checks its indices, kept apart from code that does not."""
+    """An environment that compiles bounds checks, with its own cache."""
     folder = tmp_path_factory.mktemp("checked")
     return {"NUMBA_BOUNDSCHECK": "1", "XDG_CACHE_HOME": str(folder)}
 
@@ -40,7 +40,7 @@ def test_compiled_kernels_stay_within_bounds(checked: dict[str, str]) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def test_an_overflow_is_noticed(checked: dict[str, str]) -> None:
+def test_an_overflow_is_detected(checked: dict[str, str]) -> None:
     for mode in (INTERPRETED, checked):
         done = run(WIDE, "overflow", **mode)
         assert done.returncode == 1 and "IndexError" in done.stderr.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""Sequential halving's schedule and the settings of the search."""
+"""The schedule of sequential halving, and the settings of the search."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from rookery.search.gumbel import considered_visits, visit_table
 
 
 def test_halving_keeps_the_better_half_each_round() -> None:
-    # 4 moves, 8 simulations: one visit each, then the better two again and again.
+    # 4 moves, 8 simulations: one visit each, then two visits each for the better two.
     assert considered_visits(4, 8) == [0, 0, 0, 0, 1, 1, 2, 2]
 
 
@@ -18,7 +18,7 @@ def test_a_single_move_takes_all_simulations() -> None:
 
 @pytest.mark.parametrize("considered", [2, 3, 7, 16])
 @pytest.mark.parametrize("simulations", [1, 2, 16, 50, 100])
-def test_the_schedule_never_asks_for_visits_that_no_move_can_have(
+def test_the_schedule_only_asks_for_existing_visit_counts(
     considered: int, simulations: int
 ) -> None:
     visits = [0] * considered
@@ -36,6 +36,6 @@ def test_the_table_has_a_row_for_every_number_of_moves() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"considered": 0}, {"c_scale": -1.0}, {"noise_fraction": 1.5}, {"method": "gumble"}]
 )
-def test_settings_out_of_range_are_refused_by_name(wrong: dict[str, object]) -> None:
+def test_wrong_settings_are_refused_by_name(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=f"search.{next(iter(wrong))}"):
         SearchConfig(**wrong)  # type: ignore[arg-type]

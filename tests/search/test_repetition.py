@@ -1,4 +1,4 @@
-"""Positions that come back: the search knows what stood before, in the game and on its path."""
+"""Repetitions: the search counts positions of the game and of its own path."""
 
 from typing import Any
 
@@ -9,22 +9,22 @@ from chess_boards import CHESS
 from rookery.games import DRAW, Repetitions, bind_repetitions
 from rookery.search import CpuSearch, Decisions, SearchConfig
 
-LOST = "8/1k6/8/8/8/8/1q4P1/7K b - - 0 1"
-TO_AND_FRO = "b7a7 h1h2 a7b7 h2h1 b7a7 h1h2 a7b7"
-"""After it white may go back to h1, where the first position stands for the third time."""
-WORTH = np.array([1, 3, 3, 5, 9, 0], np.float32)
+LOST_POSITION = "8/1k6/8/8/8/8/1q4P1/7K b - - 0 1"
+REPEATING_MOVES = "b7a7 h1h2 a7b7 h2h1 b7a7 h1h2 a7b7"
+"""White can then return to h1, where the first position occurs for the third time."""
+PIECE_VALUES = np.array([1, 3, 3, 5, 9, 0], np.float32)
 
 
 def material(planes: Any) -> tuple[Any, Any]:
-    """Every move alike; who has more is winning."""
-    counts = planes[:, :12].sum(axis=(2, 3)).reshape(-1, 2, 6) @ WORTH
+    """Evaluate positions by material, with equal priors."""
+    counts = planes[:, :12].sum(axis=(2, 3)).reshape(-1, 2, 6) @ PIECE_VALUES
     lead = np.tanh((counts[:, 0] - counts[:, 1]) / 3)
     wdl = np.stack([(1 + lead) / 2, np.zeros_like(lead), (1 - lead) / 2], 1)
     return np.zeros((len(planes), CHESS.num_actions), np.float32), wdl.astype(np.float32)
 
 
 def new_search(fen: str, moves: str, method: str) -> CpuSearch:
-    """A search of the position after `moves`, which it remembers."""
+    """Return a search of the position after `moves`, with its history."""
     search = CpuSearch(
         CHESS,
         material,
@@ -50,22 +50,22 @@ def best(search: CpuSearch, decisions: Decisions) -> str:
 
 
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
-def test_who_is_lost_heads_for_the_third_repetition(method: str) -> None:
-    search = new_search(LOST, TO_AND_FRO, method)
+def test_the_losing_side_repeats_the_position(method: str) -> None:
+    search = new_search(LOST_POSITION, REPEATING_MOVES, method)
     found = search.run(200)
     assert best(search, found) == "h2h1"
     assert found.values[0, 0] > -0.2
 
 
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
-def test_without_a_past_there_is_nothing_to_head_for(method: str) -> None:
-    search = new_search(LOST, TO_AND_FRO, method)
+def test_without_a_history_there_is_no_repetition(method: str) -> None:
+    search = new_search(LOST_POSITION, REPEATING_MOVES, method)
     search.repetitions.counts[:] = 0
     assert search.run(200).values[0, 0] < -0.8
 
 
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
-def test_who_is_winning_avoids_the_third_repetition(method: str) -> None:
+def test_the_winning_side_avoids_the_repetition(method: str) -> None:
     fen, moves = "7k/6p1/8/8/8/1Q6/1K6/8 b - - 0 1", "h8h7 b2a2 h7h8 a2b2 h8h7 b2a2 h7h8"
     search = new_search(fen, moves, method)
     found = search.run(200)
@@ -73,8 +73,8 @@ def test_who_is_winning_avoids_the_third_repetition(method: str) -> None:
     assert found.values[0, 0] > 0.8
 
 
-def test_a_position_that_stood_twice_is_a_draw_in_the_tree() -> None:
-    search = new_search(LOST, TO_AND_FRO, "gumbel")
+def test_a_third_repetition_is_a_draw_in_the_tree() -> None:
+    search = new_search(LOST_POSITION, REPEATING_MOVES, "gumbel")
     search.run(200)
     edges = search.tree.edges[0, : search.tree.nodes[0, 0].num_edges]
     back = CHESS.module.read_move(search.roots[0], "h2h1")

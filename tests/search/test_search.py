@@ -1,4 +1,4 @@
-"""The search on small cases with known answers, and against itself."""
+"""The batched search on small positions with known results, and its invariants."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def test_the_only_defence_is_found(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_lost_position_is_proved_lost(method: str) -> None:
-    # X threatens 1-4-7 and 3-5-7, and O has no line of its own to complete.
+    # X threatens 1-4-7 and 3-5-7, and O has no winning move.
     found = decide(TICTACTOE, "12597", 64, method=method)
     assert found.values[0, 0] == -1.0
 
@@ -64,7 +64,7 @@ def test_a_draw_is_proved_when_the_tree_is_small() -> None:
     assert found.values[0].tolist() == [0.0, 1.0]
 
 
-def test_without_proving_a_root_is_only_estimated() -> None:
+def test_without_proofs_the_value_is_an_estimate() -> None:
     proved = decide(TICTACTOE, "12597", 64)
     estimated = decide(TICTACTOE, "12597", 64, prove=False)
     assert proved.values[0, 0] == -1.0
@@ -78,7 +78,7 @@ def test_every_simulation_is_counted_at_the_root(method: str) -> None:
     assert found.policy[0].sum() == pytest.approx(1.0)
 
 
-def test_sequential_halving_spends_half_of_the_simulations_on_two_moves() -> None:
+def test_sequential_halving_gives_two_moves_most_simulations() -> None:
     visits = sorted(decide(CONNECT4, "", 48, evaluator=toy.hashed(7)).visits[0])
     assert visits[0] >= 1
     assert sum(visits[-2:]) > 24
@@ -106,7 +106,7 @@ def test_the_first_games_of_a_batch_can_be_searched_alone() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_noise_makes_games_differ_and_its_absence_makes_them_equal(method: str) -> None:
+def test_searches_differ_only_with_noise(method: str) -> None:
     options: Any = {"method": method, "evaluator": toy.hashed(7)}
     noisy = new_search(CONNECT4, [""] * 32, explore=True, **options).run(8)
     quiet = new_search(CONNECT4, [""] * 32, explore=False, **options).run(8)
@@ -114,7 +114,7 @@ def test_noise_makes_games_differ_and_its_absence_makes_them_equal(method: str) 
     assert len({row.tobytes() for row in quiet.visits}) == 1
 
 
-def test_a_full_arena_stops_growing_and_goes_on_searching() -> None:
+def test_a_full_tree_is_still_searched() -> None:
     search = new_search(CONNECT4, ["44"], evaluator=toy.hashed(7), max_simulations=60)
     tree = search.tree
     small = tree._replace(nodes=tree.nodes[:, :21].copy(), states=tree.states[:, :21].copy())
@@ -126,7 +126,7 @@ def test_a_full_arena_stops_growing_and_goes_on_searching() -> None:
 
 
 def tree_as_lists(search: CpuSearch) -> dict[str, Any]:
-    """The whole of tree 0, for the golden file."""
+    """Return all of tree 0, for the golden file."""
     tree, used = search.tree, search.tree.searches[0]
     nodes = tree.nodes[0, : used.nodes_used]
     edges = tree.edges[0, : used.edges_used]
@@ -140,8 +140,8 @@ def tree_as_lists(search: CpuSearch) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_golden_tree_grows_again(method: str) -> None:
-    """`REWRITE_GOLDEN=1 pytest` writes the file anew: look at the difference before you commit."""
+def test_the_search_equals_the_golden_tree(method: str) -> None:
+    """Run with REWRITE_GOLDEN=1 to rewrite the file, and review the difference."""
     path = DATA / f"golden_{method}.json"
     search = new_search(TICTACTOE, ["51"], method=method, evaluator=toy.hashed(9))
     search.run(24)
@@ -151,7 +151,7 @@ def test_the_golden_tree_grows_again(method: str) -> None:
     assert grown == json.loads(path.read_text())
 
 
-def test_proofs_in_the_golden_tree_agree_with_exhaustive_play() -> None:
+def test_proofs_agree_with_minimax() -> None:
     search = new_search(TICTACTOE, ["51"], evaluator=toy.hashed(9))
     search.run(60)
     used = search.tree.searches[0].nodes_used
@@ -177,12 +177,12 @@ SCRIPT = """
 import sys; sys.path.insert(0, sys.argv[1])
 import numpy, toy
 from rookery.games import load_game
-from rookery.search import Search, SearchConfig
+from rookery.search import CpuSearch, SearchConfig
 for name, position in (("connect4", "4453"), ("tictactoe", "51")):
     for method in ("gumbel", "puct"):
         rules = load_game(name)
-        search = Search(rules, toy.hashed(rules.num_actions), config=SearchConfig(method=method),
-                        num_games=2, max_simulations=12, explore=True, seed=3)
+        search = CpuSearch(rules, toy.hashed(rules.num_actions), config=SearchConfig(method=method),
+                           num_games=2, max_simulations=12, explore=True, seed=3)
         search.roots[:] = numpy.array([rules.position(position)] * 2)
         found = search.run(12)
         print(name, method, found.visits.tolist(), found.policy.round(4).tolist(),

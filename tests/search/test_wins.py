@@ -1,4 +1,4 @@
-"""A move that wins at once is found in every search that does not explore, however small."""
+"""Every search without exploration plays a winning move, even with one simulation."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ METHODS = ("gumbel", "puct")
 
 
 def new_search(rules: Game, positions: list[str], simulations: int, **options: Any) -> CpuSearch:
-    """A search of `positions` by a net that thinks least of winning moves."""
+    """Return a search of `positions` with the lowest priors for winning moves."""
     _, wins = WINS[rules.name]
     logits = np.zeros(rules.num_actions, np.float32)
     state = rules.position(WINS[rules.name][0])
@@ -40,7 +40,7 @@ def new_search(rules: Game, positions: list[str], simulations: int, **options: A
 @pytest.mark.parametrize("simulations", [1, 2, 100])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", WINS)
-def test_a_batched_search_plays_and_proves_it(name: str, method: str, simulations: int) -> None:
+def test_a_batched_search_proves_the_win(name: str, method: str, simulations: int) -> None:
     rules, (position, wins) = load_game(name), WINS[name]
     found = new_search(rules, [position], simulations, method=method).run(simulations)
     state = rules.position(position)
@@ -52,55 +52,60 @@ def test_a_batched_search_plays_and_proves_it(name: str, method: str, simulation
 
 @pytest.mark.parametrize("simulations", [1, 100])
 @pytest.mark.parametrize("name", WINS)
-def test_a_search_of_one_position_plays_and_proves_it(name: str, simulations: int) -> None:
+def test_a_search_of_one_position_proves_the_win(name: str, simulations: int) -> None:
     rules, (position, wins) = load_game(name), WINS[name]
     search = AnalysisSearch(
         rules, toy.hashed(rules.num_actions), config=SearchConfig(), max_nodes=200, leaves=4
     )
     board = Board(rules, rules.position(position))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     search.grow(simulations)
-    line = search.lines()[0]
-    assert rules.module.write_move(board.state, line.actions[0]) in wins
-    assert (line.proof, line.value, line.plies, len(line.actions)) == (WIN, 1.0, 1, 1)
+    variation = search.variations()[0]
+    assert rules.module.write_move(board.state, variation.actions[0]) in wins
+    assert (variation.proof, variation.value, variation.plies, len(variation.actions)) == (
+        WIN,
+        1.0,
+        1,
+        1,
+    )
     assert search.is_finished
 
 
-def test_a_root_that_moves_on_to_a_win_is_proved_before_it_grows() -> None:
+def test_a_reused_root_with_a_win_is_proved_without_simulations() -> None:
     rules = load_game("connect4")
     search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=4)
     board = Board(rules, rules.position("1122"))
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     search.grow(60)
     moves = [2, 6]
     for action in moves:
         board.play(action)
-    search.place(board.state, board.repetitions, moves=moves)
-    assert search.is_finished and search.growth.simulations == 0
-    assert search.lines()[0].actions == (3,)
+    search.set_position(board.state, board.repetitions, moves=moves)
+    assert search.is_finished and search.progress.simulations == 0
+    assert search.variations()[0].actions == (3,)
 
 
-def test_a_win_that_may_not_be_looked_at_proves_nothing() -> None:
+def test_an_excluded_winning_move_proves_nothing() -> None:
     rules = load_game("connect4")
     search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=1)
     board = Board(rules, rules.position("112233"))
-    search.place(board.state, board.repetitions, only=[0, 6])
+    search.set_position(board.state, board.repetitions, only=[0, 6])
     assert not search.is_finished and search.grow(20) > 0
-    assert {line.actions[0] for line in search.lines(9)} == {0, 6}
-    search.place(board.state, board.repetitions, only=[3, 6])
-    assert search.is_finished and search.lines()[0].actions == (3,)
+    assert {variation.actions[0] for variation in search.variations(9)} == {0, 6}
+    search.set_position(board.state, board.repetitions, only=[3, 6])
+    assert search.is_finished and search.variations()[0].actions == (3,)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("options", [{"explore": True}, {"prove": False}], ids=str)
-def test_searches_that_explore_or_do_not_prove_simulate_as_ever(method: str, options: Any) -> None:
+def test_searches_without_proofs_run_their_simulations(method: str, options: Any) -> None:
     search = new_search(load_game("connect4"), ["112233"], 8, method=method, **options)
     search.begin(8)
     assert search.tree.nodes[0, 0].proof == ONGOING
     assert search.finish(8).visits.sum() > 0
 
 
-def test_a_proved_loss_is_not_played_though_nothing_else_was_visited() -> None:
+def test_a_proved_loss_is_not_played_even_if_no_other_move_was_visited() -> None:
     rules = load_game("connect4")
     search = new_search(rules, ["1122335"], 1, method="puct", explore=True)
     search.begin(1)
@@ -117,7 +122,7 @@ def test_the_edges_of_every_root_fit(simulations: int) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_root_of_218_moves_leaves_the_next_game_alone(method: str) -> None:
+def test_a_root_with_218_moves_does_not_overwrite_the_next_game(method: str) -> None:
     rules, start = load_game("chess"), ""
     alone = new_search(rules, [start], 2, method=method, explore=True)
     both = new_search(rules, [MOST_MOVES, start], 2, method=method, explore=True)

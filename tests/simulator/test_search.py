@@ -1,4 +1,4 @@
-"""The search's kernels against the search on the CPU, number for number."""
+"""The search kernels give exactly the results of the search on the CPU."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ POSITIONS = {"connect4": ["", "44", "112233", "1122"], "tictactoe": ["", "5", "5
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 @pytest.mark.parametrize("explore", [False, True])
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
-def test_both_searches_agree(name: str, method: str, explore: bool) -> None:
-    rules, simulations = load_game(name), 12
-    linear = Linear(rules.planes_shape, rules.num_actions)
+def test_cpu_and_gpu_searches_agree(name: str, method: str, explore: bool) -> None:
+    game, simulations = load_game(name), 12
+    linear = Linear(game.planes_shape, game.num_actions)
     options = {
         "config": SearchConfig(method=method),
         "num_games": 4,
@@ -27,11 +27,11 @@ def test_both_searches_agree(name: str, method: str, explore: bool) -> None:
         "explore": explore,
         "seed": 5,
     }
-    on_cpu = new_search(rules, linear, **options)
-    on_gpu = new_search(rules, linear.on(torch.device("cpu")), **options)
+    on_cpu = new_search(game, linear, **options)
+    on_gpu = new_search(game, linear.on(torch.device("cpu")), **options)
     for search in (on_cpu, on_gpu):
         for g, text in enumerate(POSITIONS[name]):
-            search.roots[g] = rules.position(text)
+            search.roots[g] = game.position(text)
     expected, found = on_cpu.run(simulations), on_gpu.run(simulations)
     for field in ("actions", "visits", "policy", "values"):
         np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
@@ -39,7 +39,7 @@ def test_both_searches_agree(name: str, method: str, explore: bool) -> None:
 
 
 class Scattered(LinearOn):
-    """The same answers in float16, each action's logit somewhere in a longer row."""
+    """Logits in float16, at random columns of a longer row."""
 
     def __init__(self, linear: Linear, num_actions: int) -> None:
         super().__init__(linear, torch.device("cpu"))
@@ -53,29 +53,29 @@ class Scattered(LinearOn):
         return row, wdl
 
 
-class Halved(LinearOn):
-    """The same answers, logits rounded to float16."""
+class Rounded(LinearOn):
+    """Logits rounded to float16."""
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         logits, wdl = super().forward(planes)
         return logits.half().float(), wdl
 
 
-def test_logits_are_found_where_the_net_put_them() -> None:
-    rules, simulations = load_game("connect4"), 12
-    linear = Linear(rules.planes_shape, rules.num_actions)
+def test_logits_are_read_from_their_columns() -> None:
+    game, simulations = load_game("connect4"), 12
+    linear = Linear(game.planes_shape, game.num_actions)
     options = {"num_games": 2, "max_simulations": simulations, "explore": False, "seed": 5}
     decisions = []
-    for net in (Halved(linear, torch.device("cpu")), Scattered(linear, rules.num_actions)):
-        search = new_search(rules, net, config=SearchConfig(), **options)
-        search.roots[:] = [rules.position("44"), rules.position("1122")]
+    for net in (Rounded(linear, torch.device("cpu")), Scattered(linear, game.num_actions)):
+        search = new_search(game, net, config=SearchConfig(), **options)
+        search.roots[:] = [game.position("44"), game.position("1122")]
         decisions.append(search.run(simulations))
     for field in ("actions", "visits", "policy", "values"):
         np.testing.assert_array_equal(*(getattr(found, field) for found in decisions))
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (32, 64), (70, 33)])
-def test_a_matrix_is_turned_over(shape: tuple[int, int]) -> None:
+def test_a_matrix_is_transposed(shape: tuple[int, int]) -> None:
     source = torch.arange(shape[0] * shape[1], dtype=torch.float32).view(shape)
     target = torch.zeros(shape[::-1])
     tiles = -(-shape[0] // THREADS) * -(-shape[1] // THREADS)
@@ -83,11 +83,11 @@ def test_a_matrix_is_turned_over(shape: tuple[int, int]) -> None:
     assert torch.equal(target, source.t())
 
 
-def test_part_of_the_games_can_be_searched() -> None:
-    rules = load_game("tictactoe")
-    evaluator = Linear(rules.planes_shape, rules.num_actions).on(torch.device("cpu"))
+def test_the_first_games_of_a_batch_can_be_searched_alone() -> None:
+    game = load_game("tictactoe")
+    evaluator = Linear(game.planes_shape, game.num_actions).on(torch.device("cpu"))
     search = new_search(
-        rules,
+        game,
         evaluator,
         config=SearchConfig(),
         num_games=4,
@@ -95,6 +95,6 @@ def test_part_of_the_games_can_be_searched() -> None:
         explore=False,
         seed=1,
     )
-    search.roots[:] = rules.new_states(4)
+    search.roots[:] = game.new_states(4)
     assert search.run(8, 2).visits.sum(axis=1).tolist() == [8, 8]
     assert search.run(4).visits.sum(axis=1).tolist() == [4] * 4

@@ -64,7 +64,7 @@ def new_config(*settings: str) -> Config:
 @pytest.fixture
 def four_cores_two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet.os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(devices, "_lacks", lambda: "")
+    monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 
 

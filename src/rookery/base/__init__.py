@@ -1,4 +1,4 @@
-"""What every package builds on: compiling, random streams, files and errors."""
+"""Foundations: compilation, bits, random streams, files and errors."""
 
 from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel

@@ -1,4 +1,4 @@
-"""Bit scans that compile to one instruction on every device, and still run interpreted."""
+"""Bit scans that compile to one instruction on every device and also run interpreted."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from numba.extending import intrinsic
 from rookery.base.compiled import compiled
 
 Bits = Any
-"""64 squares or flags: np.uint64."""
+"""A bitboard: np.uint64."""
 
 if numba.config.DISABLE_JIT:
 
     def lowest(bits: Bits) -> Bits:
-        """The place of the lowest bit set; there must be one."""
+        """Return the index of the lowest set bit; `bits` must not be 0."""
         return np.uint64((int(bits) & -int(bits)).bit_length() - 1)
 
     def highest(bits: Bits) -> Bits:
-        """The place of the highest bit set; there must be one."""
+        """Return the index of the highest set bit; `bits` must not be 0."""
         return np.uint64(int(bits).bit_length() - 1)
 
 else:
 
     def _instruction(name: str) -> Any:
-        """An LLVM instruction from one uint64 to another; zero is left undefined."""
+        """Return an LLVM instruction from uint64 to uint64; its result for 0 is undefined."""
 
         @intrinsic
         def scan(context, bits):  # type: ignore[no-untyped-def]
@@ -36,15 +36,15 @@ else:
 
         return scan
 
-    _trailing, _leading = _instruction("cttz"), _instruction("ctlz")
-    _LAST = np.uint64(63)
+    _trailing_zeros, _leading_zeros = _instruction("cttz"), _instruction("ctlz")
+    _HIGHEST_INDEX = np.uint64(63)
 
     @compiled
     def lowest(bits: Bits) -> Bits:
-        """The place of the lowest bit set; there must be one."""
-        return _trailing(bits)
+        """Return the index of the lowest set bit; `bits` must not be 0."""
+        return _trailing_zeros(bits)
 
     @compiled
     def highest(bits: Bits) -> Bits:
-        """The place of the highest bit set; there must be one."""
-        return _LAST - _leading(bits)
+        """Return the index of the highest set bit; `bits` must not be 0."""
+        return _HIGHEST_INDEX - _leading_zeros(bits)

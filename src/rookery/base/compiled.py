@@ -1,14 +1,15 @@
-"""The one way to compile: Numba, cached on disk, in a folder named by a digest of the kernels.
+"""Compilation by Numba, cached on disk in a folder named by a digest of all kernels.
 
-Numba's own cache sees edits of the decorated file only; a kernel that calls a function of
-another file would keep the old one, silently. Hence the digest. It also never caches a
-function that closes over another compiled function. Kernels for one game therefore close over
-a *module* of functions (`namespace`), which Numba caches by the module's name.
+Numba's own cache only detects edits of the file that defines a kernel: a kernel that calls a
+function of another file would silently keep the old one. Hence the digest. Numba also does not
+cache a function that closes over another compiled function. Kernels for one game therefore close
+over a *module* of functions (`namespace`), which Numba caches by the module's name.
 """
 
 import ast
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,16 +23,19 @@ import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Index = int | np.int64
-"""A whole number in compiled code: plain when interpreted by a test, 64 bits wide in kernels."""
+"""An integer in compiled code: 64 bits wide in kernels, any int when interpreted."""
 Number = float | np.float32
-"""A real number in compiled code."""
+"""A floating-point number in compiled code."""
 
 PACKAGE = Path(__file__).parent.parent
 DECORATORS = ("compiled", "parallel", "kernel", "intrinsic")
+_IMPORT = re.compile(r"^from rookery\S* import (\([^)]*\)|.*)", re.MULTILINE)
+_ASSIGNMENT = re.compile(r"^([A-Z][A-Z0-9_]*(?:, [A-Z][A-Z0-9_]*)*)(?::[^=]+)? = ", re.MULTILINE)
+_NAMED_TUPLE = re.compile(r"^class (\w+)\(NamedTuple\)", re.MULTILINE)
 
 
 def compiled(function: Function) -> Function:
-    """Compile a scalar function; it stays plain Python under `interpreted` or NUMBA_DISABLE_JIT."""
+    """Compile a scalar function, except under `interpreted` or NUMBA_DISABLE_JIT."""
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
@@ -43,7 +47,7 @@ def parallel(function: Function) -> Function:
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Functions defined inside are left uncompiled, so that a debugger can enter them."""
+    """Leave functions defined in this context uncompiled, so that a debugger can enter them."""
     before = numba.config.DISABLE_JIT
     numba.config.DISABLE_JIT = True
     try:
@@ -53,9 +57,9 @@ def interpreted() -> Iterator[None]:
 
 
 def namespace(name: str, functions: dict[str, Any], sources: bytes = b"") -> ModuleType:
-    """A module made of `functions`: what a kernel may close over and still be cached.
+    """Return a module of `functions`, which a cached kernel can close over.
 
-    `sources` is the text they come from, where the digest of the package does not cover it.
+    sources: their source code, if the digest of the package does not cover it.
     """
     digest = hashlib.sha256(sources).hexdigest()[:12]
     module = ModuleType(f"rookery.compiled.{name}.{digest}")
@@ -64,21 +68,34 @@ def namespace(name: str, functions: dict[str, Any], sources: bytes = b"") -> Mod
     return module
 
 
-def _source_digest() -> str:
+def source_digest(package: Path) -> str:
+    """Return a digest of all kernels below `package` and of the constants that they use."""
+    paths = sorted(package.rglob("*.py"))
+    texts = {path.relative_to(package).as_posix(): path.read_text("utf-8") for path in paths}
+    kernels = [text for text in texts.values() if any(f"@{name}" in text for name in DECORATORS)]
+    used = {name for text in kernels for line in _IMPORT.findall(text) for name in _words(line)}
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if "@" in text and any(f"@{name}" in text for name in DECORATORS):
-            name = path.relative_to(PACKAGE).as_posix()
+    for name, text in texts.items():
+        if text in kernels or used.intersection(_defined_constants(text)):
             digest.update(f"{name}\0{kernel_source(text)}\0".encode())
     return digest.hexdigest()[:16]
+
+
+def _defined_constants(text: str) -> set[str]:
+    """Return the constants and named tuples that a module defines."""
+    names = {name for line in _ASSIGNMENT.findall(text) for name in _words(line)}
+    return names.union(_NAMED_TUPLE.findall(text))
+
+
+def _words(line: str) -> list[str]:
+    return re.findall(r"\w+", line)
 
 
 def kernel_source(text: str) -> str:
     """Return what compiled code depends on in a module: its kernels, constants and imports.
 
-    A kernel inside another function counts with the whole of that function. Comments, docstrings,
-    classes with methods and plain functions do not count.
+    A kernel inside another function includes the whole of that function. Comments, docstrings,
+    classes with methods and plain functions are ignored.
     """
     parts = []
     for node in ast.parse(text).body:
@@ -101,20 +118,20 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+            node.body = [each for each in body if not _is_docstring(each)]  # type: ignore[attr-defined]
     return tree
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _cache_folder() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(home) / "rookery" / _source_digest()
+    folder = Path(home) / "rookery" / source_digest(PACKAGE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except OSError:  # a read-only home
         folder = Path(tempfile.mkdtemp(prefix="rookery-"))
     return folder
 

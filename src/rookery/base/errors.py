@@ -1,13 +1,13 @@
-"""Everything Rookery raises on purpose, in one tree.
+"""The exceptions that Rookery raises for errors of users and their systems.
 
-RookeryError                 a user's mistake or a broken surrounding: one line, exit code 2
-  ConfigError (ValueError)   a setting that does not exist or is out of range
-    UnknownName              a name nobody knows, with the nearest right one
+RookeryError                    printed as one line; exit code 2
+  ConfigError (ValueError)      a setting that does not exist or is out of range
+    UnknownName                 an unknown name, with the closest known one
   IllegalPosition (ValueError)  a position or move that the rules do not allow
-  RunFolderError             a run folder that exists, is missing or half-written
-  FileDamaged                a file that is truncated or altered
-  DiskFull                   no room left to write
-  DeviceMissing              a device that this machine does not have
+  RunFolderError                a run folder that exists, is missing, incomplete or in use
+  FileDamaged                   a file that is missing, truncated or altered
+  DiskFull                      no space left to write a file
+  DeviceMissing                 a device that this machine does not have
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from difflib import get_close_matches
 
 
 class RookeryError(Exception):
-    """A mistake the user can mend; the message says what was found, expected, and what to do."""
+    """An error that the user can fix; the message says what was found, expected, and what to do."""
 
 
 class ConfigError(RookeryError, ValueError):
@@ -23,12 +23,12 @@ class ConfigError(RookeryError, ValueError):
 
 
 class UnknownName(ConfigError):
-    """A name nobody knows."""
+    """An unknown name, with the closest known one."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
+        close = get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names)}"
         super().__init__(f"unknown {kind} {name!r}; {hint}")
 
 
@@ -37,15 +37,15 @@ class IllegalPosition(RookeryError, ValueError):
 
 
 class RunFolderError(RookeryError):
-    """A run folder that exists, is missing, half-written or of another kind."""
+    """A run folder that exists, is missing, incomplete or in use."""
 
 
 class FileDamaged(RookeryError):
-    """A file that is truncated or altered."""
+    """A file that is missing, truncated or altered."""
 
 
 class DiskFull(RookeryError):
-    """No room left to write."""
+    """No space left to write a file."""
 
 
 class DeviceMissing(RookeryError):

@@ -1,6 +1,6 @@
-"""Named streams of random numbers: every stream is derived from (seed, purpose, indices).
+"""Named random streams: every stream is derived from (seed, purpose, indices).
 
-Two workers, two steps or two purposes never share a stream, and none is global.
+Different workers, steps and purposes never share a stream, and there is no global generator.
 """
 
 import hashlib
@@ -15,21 +15,21 @@ _MULTIPLIER = np.uint64(2685821657736338717)
 
 
 def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
-    """The stream named by `seed`, `purpose` and `indices`."""
+    """Return the stream named by `seed`, `purpose` and `indices`."""
     name = ":".join([str(seed), purpose, *map(str, indices)])
     digest = hashlib.sha256(name.encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
 
 
 def seeds(count: int, seed: int, purpose: str, *indices: int) -> NDArray[np.uint64]:
-    """States [count] for `uniform`, one a game; never zero."""
+    """Return initial states [count] for `uniform`, never 0."""
     stream = generator(seed, purpose, *indices)
     return stream.integers(1, 2**63, size=count, dtype=np.uint64)
 
 
 @compiled
 def uniform(states: NDArray[np.uint64], index: Index) -> Number:
-    """The next number in (0, 1) of stream `index` (xorshift64*, Vigna 2016)."""
+    """Return the next number in (0, 1) of stream `index` (xorshift64*, Vigna 2016)."""
     state = states[index]
     state ^= state >> _12
     state ^= state << _25

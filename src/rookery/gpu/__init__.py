@@ -1,20 +1,10 @@
-"""GPUs: devices, memory that torch and kernels share, launches, captured graphs, load."""
+"""GPUs: devices, memory shared by torch and kernels, kernel launches, captured graphs, load."""
 
 from rookery.gpu.devices import find_device, find_devices, use_device
-from rookery.gpu.kernels import (
-    Graph,
-    Stopwatch,
-    as_tensor,
-    copy_in,
-    cuda,
-    kernel,
-    launch,
-    to_host,
-    transpose,
-    view,
-    zeros,
-)
-from rookery.gpu.usage import GpuMonitor, GpuUsage
+from rookery.gpu.graphs import Graph, Stopwatch
+from rookery.gpu.kernels import kernel, launch, transpose
+from rookery.gpu.memory import as_tensor, copy_in, cuda, to_host, view, zeros
+from rookery.gpu.monitor import GpuMonitor, GpuUsage
 
 __all__ = [
     "GpuMonitor",

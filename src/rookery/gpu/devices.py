@@ -1,4 +1,4 @@
-"""Devices by name: `cpu`, `cuda:0`, `auto`, or several GPUs: `cuda:0,cuda:1`."""
+"""Devices by name: `auto`, `cpu`, `cuda:0`, or several GPUs as `cuda:0,cuda:1`."""
 
 import importlib.util
 import re
@@ -9,49 +9,49 @@ from rookery.base import ConfigError, DeviceMissing, UnknownName
 
 
 def find_device(name: str) -> torch.device:
-    """The device that `name` asks for; `auto` is the first GPU where there is one that works."""
+    """Return the device called `name`; `auto` is the first usable GPU, else the CPU."""
     if "," in name:
-        raise ConfigError(f"one device is wanted here, got {name}")
+        raise ConfigError(f"expected one device, got {name}")
     if name == "auto":
-        return torch.device("cpu") if _lacks() else torch.device("cuda", 0)
+        return torch.device("cpu") if _missing_for_gpu() else torch.device("cuda", 0)
     if name == "cpu":
         return torch.device("cpu")
     parts = re.fullmatch(r"cuda(?::(\d+))?", name)
     if parts is None:
         raise UnknownName("device", name, ("auto", "cpu", "cuda:0"))
-    if lacks := _lacks():
-        raise DeviceMissing(f"{name} cannot be used: {lacks}; say --devices cpu, or leave it out")
+    if missing := _missing_for_gpu():
+        raise DeviceMissing(f"{name} cannot be used: {missing}; use --devices cpu, or omit it")
     index = int(parts[1] or 0)
     if index >= torch.cuda.device_count():
         raise DeviceMissing(
-            f"{name} is not there: this machine has {torch.cuda.device_count()} GPUs, "
-            "counted from cuda:0"
+            f"there is no {name}: this machine has {torch.cuda.device_count()} GPUs, "
+            "numbered from cuda:0"
         )
     return torch.device("cuda", index)
 
 
 def find_devices(names: str) -> tuple[torch.device, ...]:
-    """The devices that `names` asks for, separated by commas: one, or several GPUs."""
+    """Return the devices of a comma-separated list: one device, or several GPUs."""
     devices = tuple(find_device(name.strip()) for name in names.split(","))
     if len(devices) > 1 and any(device.type == "cpu" for device in devices):
         raise ConfigError(f"several devices must all be GPUs, got {names}")
     if len(set(devices)) < len(devices):
-        raise ConfigError(f"a device is named twice in {names}; say --actors for more actors")
+        raise ConfigError(f"{names} repeats a device; use --actors for more actors per device")
     return devices
 
 
 def use_device(device: torch.device) -> None:
-    """Make `device` the one that kernels run on, in a stream of its own."""
+    """Make `device` the current one, with a stream other than the default stream."""
     if device.type == "cuda":
         torch.cuda.set_device(device)
         if torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
             torch.cuda.set_stream(torch.cuda.Stream(device))
 
 
-def _lacks() -> str:
-    """What a GPU lacks here to be used, or an empty text."""
+def _missing_for_gpu() -> str:
+    """Return what is missing to use a GPU, or an empty string."""
     if not torch.cuda.is_available():
-        return "there is no NVIDIA GPU that torch sees"
+        return "there is no NVIDIA GPU that torch can use"
     if importlib.util.find_spec("numba_cuda") is None:
-        return "its kernels need numba-cuda (pip install 'rookery[cuda]')"
+        return "kernels need numba-cuda (pip install 'rookery[cuda]')"
     return ""

@@ -1,16 +1,21 @@
-"""Tree search over many games at once: Gumbel and PUCT, on array trees."""
+"""Tree search: batches of games by Gumbel or PUCT, and the analysis of one position."""
 
-from rookery.search.analysis import AnalysisSearch, SearchProgress, choose_leaves, nodes_in_memory
+from rookery.search.analysis import (
+    AnalysisSearch,
+    SearchProgress,
+    Variation,
+    choose_leaves,
+    nodes_in_memory,
+)
 from rookery.search.config import SearchConfig
 from rookery.search.cpu_search import CpuSearch
 from rookery.search.decisions import Decisions
-from rookery.search.evaluators import DeviceEvaluator, Evaluator
-from rookery.search.factory import Search, new_search
+from rookery.search.factory import SearchOptions, new_search
 from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees
 from rookery.search.gumbel import visit_table
+from rookery.search.protocols import DeviceEvaluator, Evaluator, Search
 from rookery.search.simulate import bind as bind_simulation
 from rookery.search.tree import repetitions_of
-from rookery.search.variations import Variation
 
 __all__ = [
     "FREE_SIMULATIONS",
@@ -22,6 +27,7 @@ __all__ = [
     "GpuTrees",
     "Search",
     "SearchConfig",
+    "SearchOptions",
     "SearchProgress",
     "Variation",
     "bind_simulation",

@@ -1,4 +1,4 @@
-"""How to search: what a user sets, and the same numbers as the kernels take them."""
+"""Settings of the search, as a user writes them and as kernels read them."""
 
 from dataclasses import dataclass
 from math import inf
@@ -18,23 +18,23 @@ class SearchConfig:
     method: str = "gumbel"
     """`gumbel` (sequential halving, completed-Q targets) or `puct` (with root noise)."""
     considered: int = 16
-    """gumbel: moves considered at the root, at most."""
+    """gumbel: maximum number of moves considered at the root."""
     c_visit: float = 50.0
-    """gumbel: visits added to the most visited move's in the weight of values."""
+    """gumbel: constant added to the highest visit count when values are weighted."""
     c_scale: float = 1.0
-    """gumbel: weight of values (on a scale from 0 to 1) beside log priors."""
+    """gumbel: weight of values (scaled to 0..1) relative to log priors."""
     c_init: float = 1.25
     """puct: weight of priors."""
     c_base: float = 19652.0
-    """puct: visits after which that weight grows."""
+    """puct: number of visits from which the weight of priors grows."""
     first_play_reduction: float = 0.2
-    """puct: how far below its parent's mean an unvisited move is valued."""
+    """puct: an unvisited move is valued at its parent's mean minus this."""
     noise_alpha: float = 1.0
     """puct: concentration of the Dirichlet noise at the root."""
     noise_fraction: float = 0.25
     """puct: share of that noise in the root's priors."""
     prove: bool = True
-    """Carry proved wins, draws and losses up the tree."""
+    """Back up proved wins, draws and losses as exact values."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -45,15 +45,15 @@ class SearchConfig:
         if not 0 <= self.noise_fraction <= 1:
             raise ConfigError(f"search.noise_fraction must be in 0..1, got {self.noise_fraction}")
 
-    def finds_ends(self, *, explore: bool) -> bool:
-        """Whether each root move is played once to see if it ends the game; not while exploring.
+    def proves_terminal_moves(self, *, explore: bool) -> bool:
+        """Return whether every root move is tried once before the first simulation.
 
-        The searches of self-play teach a policy made of simulations, and stay as they are.
+        Self-play explores and skips this: its policy targets come from simulations alone.
         """
         return self.prove and not explore
 
     def settings(self, *, explore: bool) -> "Settings":
-        """The same for the kernels; without `explore` there is no noise at the root."""
+        """Return the settings for kernels; without `explore` the root gets no noise."""
         return Settings(
             considered=self.considered,
             c_visit=np.float32(self.c_visit),
@@ -69,7 +69,7 @@ class SearchConfig:
 
 
 class Settings(NamedTuple):
-    """`SearchConfig` as plain numbers, a tuple that kernels take."""
+    """`SearchConfig` as a tuple of plain numbers, which kernels accept."""
 
     considered: int
     c_visit: np.float32

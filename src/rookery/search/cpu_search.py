@@ -1,23 +1,79 @@
-"""Searching many positions at once: what self-play and arena call."""
+"""Batched search on the CPU, with one thread per core."""
 
 from functools import cache
+from types import ModuleType
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import seeds
+from rookery.base import namespace, parallel, seeds
 from rookery.games import Game, Repetitions, States
-from rookery.search import cpu_kernels
+from rookery.search import simulate
 from rookery.search.config import SearchConfig
-from rookery.search.decisions import Decisions
-from rookery.search.evaluators import Evaluator
+from rookery.search.decisions import Decisions, scatter_by_action
 from rookery.search.gumbel import visit_table
+from rookery.search.protocols import Evaluator
 from rookery.search.tree import new_tree
+
+NO_LIMIT = np.int64(2**62)
+
+
+@cache
+def bind(rules: ModuleType, method: str) -> ModuleType:
+    """Return the steps of `simulate.bind` as loops over games.
+
+    The casts give every index one type, so that each function is compiled once.
+    """
+    one = simulate.bind(rules, method)
+
+    @parallel
+    def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
+        for g in numba.prange(num_games):
+            one.begin(tree, np.int64(simulations), np.int64(g))
+
+    @parallel
+    def descend(tree, settings, table, needs_net):  # type: ignore[no-untyped-def]
+        for g in numba.prange(needs_net.shape[0]):
+            needs_net[g] = one.descend(tree, settings, table, NO_LIMIT, np.int64(g))
+
+    @parallel
+    def write_planes(tree, games, planes):  # type: ignore[no-untyped-def]
+        for row in numba.prange(games.shape[0]):
+            one.write_planes(tree, np.int64(games[row]), planes[row])
+
+    @parallel
+    def ascend(tree, settings, games, logits, wdl):  # type: ignore[no-untyped-def]
+        for row in numba.prange(games.shape[0]):
+            one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
+
+    @parallel
+    def prove_terminal_moves(tree, num_games):  # type: ignore[no-untyped-def]
+        for g in numba.prange(num_games):
+            one.prove_terminal_moves(tree, np.int64(g))
+
+    @parallel
+    def decide(  # type: ignore[no-untyped-def]
+        tree, settings, num_games, actions, legal_policy, values, policy, visits
+    ):
+        for g in numba.prange(num_games):
+            one.decide(tree, settings, np.int64(g), actions, legal_policy, values)
+            scatter_by_action(tree, np.int64(g), legal_policy, policy, visits)
+
+    functions = {
+        "begin": begin,
+        "descend": descend,
+        "write_planes": write_planes,
+        "ascend": ascend,
+        "prove_terminal_moves": prove_terminal_moves,
+        "decide": decide,
+    }
+    return namespace(f"{rules.__name__}.search.{method}.cpu", functions)
 
 
 class CpuSearch:
-    """G trees that grow in step; every wave is one call of the evaluator."""
+    """G trees that grow together: one step is one simulation per tree and one evaluator call."""
 
     def __init__(
         self,
@@ -30,6 +86,7 @@ class CpuSearch:
         explore: bool,
         seed: int,
     ) -> None:
+        """See `SearchOptions` for the keyword arguments."""
         self.game = game
         self.evaluator = evaluator
         self.config = config
@@ -38,69 +95,64 @@ class CpuSearch:
         self.tree.streams[:] = seeds(num_games, seed, "search")
         self.evaluations = 0
         self._settings = config.settings(explore=explore)
-        self._finds_ends = config.finds_ends(explore=explore)
-        self._kernels = cpu_kernels.bind(game.rules, config.method)
+        self._proves_terminal_moves = config.proves_terminal_moves(explore=explore)
+        self._kernels = bind(game.rules, config.method)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property
     def roots(self) -> States:
-        """[G] the positions to search, for the caller to fill; none may be over."""
+        """[G] positions to search, written by the caller; none may be terminal."""
         return self.tree.states[:, 0]
 
     @property
     def repetitions(self) -> Repetitions:
-        """What stood before the roots, for the caller to fill where positions may repeat."""
+        """Positions played before the roots, written by the caller if positions can repeat."""
         return Repetitions(self.tree.past, self.tree.past_counts)
 
     def run(self, simulations: int, num_games: int | None = None) -> Decisions:
-        """Search the first `num_games` roots (all by default), `simulations` each."""
+        """Search the first `num_games` roots (all by default) with `simulations` each."""
         self.begin(simulations, num_games)
         return self.finish(simulations, num_games)
 
     def begin(self, simulations: int, num_games: int | None = None) -> None:
-        """Plant the trees, evaluate and expand their roots; look for moves that end the game."""
+        """Empty the trees, then evaluate and expand the roots."""
         assert simulations <= self.max_simulations
         games = np.arange(num_games or len(self.tree.searches))
         self._kernels.begin(self.tree, simulations, len(games))
         self._evaluate(games)
-        if self._finds_ends:
-            self._kernels.find_ends(self.tree, len(games))
+        if self._proves_terminal_moves:
+            self._kernels.prove_terminal_moves(self.tree, len(games))
 
     def finish(self, simulations: int, num_games: int | None = None) -> Decisions:
-        """Run the simulations that `begin` owes, and decide."""
+        """Run the simulations that `begin` has scheduled, and decide."""
         count = num_games or len(self.tree.searches)
-        table = _table(self.config.considered, simulations)
+        table = _cached_visit_table(self.config.considered, simulations)
         needs_net = np.zeros(count, np.bool_)
         while True:
             self._kernels.descend(self.tree, self._settings, table, needs_net)
             games = np.flatnonzero(needs_net)
             if not len(games):
-                break
+                return self._decide(count)
             self._evaluate(games)
-        return self._decide(count)
 
     def _evaluate(self, games: NDArray[Any]) -> None:
+        """Evaluate the leaves of `games`, expand them and back up their values."""
         planes = self._planes[: len(games)]
-        self._kernels.gather(self.tree, games, planes)
+        self._kernels.write_planes(self.tree, games, planes)
         logits, wdl = self.evaluator(planes)
         self._kernels.ascend(self.tree, self._settings, games, logits, wdl)
         self.evaluations += len(games)
 
     def _decide(self, count: int) -> Decisions:
-        decisions = Decisions(
-            actions=np.zeros(count, np.int32),
-            legal_policy=np.zeros((count, self.game.max_legal), np.float32),
-            values=np.zeros((count, 2), np.float32),
-            policy=np.zeros((count, self.game.num_actions), np.float32),
-            visits=np.zeros((count, self.game.num_actions), np.int32),
+        results = (
+            np.zeros(count, np.int32),
+            np.zeros((count, self.game.max_legal), np.float32),
+            np.zeros((count, 2), np.float32),
+            np.zeros((count, self.game.num_actions), np.float32),
+            np.zeros((count, self.game.num_actions), np.int32),
         )
-        out = (decisions.actions, decisions.legal_policy, decisions.values)
-        self._kernels.decide(self.tree, self._settings, count, *out)
-        by_action = (decisions.policy, decisions.visits)
-        self._kernels.spread(self.tree, count, decisions.legal_policy, *by_action)
-        return decisions
+        self._kernels.decide(self.tree, self._settings, count, *results)
+        return Decisions(*results)
 
 
-@cache
-def _table(considered: int, simulations: int) -> NDArray[np.int32]:
-    return visit_table(considered, simulations)
+_cached_visit_table = cache(visit_table)

@@ -1,20 +1,25 @@
-"""What searches answer."""
+"""Results of a search: the chosen move, the improved policy and the value of each root."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rookery.base import Index, compiled
+from rookery.games import ONGOING
+from rookery.search import gumbel
+from rookery.search.tree import ROOT, Tree, edge_draw, edge_value, edges_of
+
 
 @dataclass(frozen=True)
 class Decisions:
-    """The answers of G searches. Values are for the player to move.
+    """Results of G searches, with at most L legal moves. Values are for the player to move.
 
-    actions: [G] the move to make.
-    legal_policy: [G, L] the policy after the search, over the legal moves in the rules' order.
+    actions: [G] chosen move.
+    legal_policy: [G, L] improved policy over the legal moves, in the order of the rules.
     values: [G, 2] value and draw probability.
-    policy: [G, A] the policy, by action.
-    visits: [G, A] simulations per move, by action.
+    policy: [G, A] improved policy by action.
+    visits: [G, A] simulations through each root move, by action.
     """
 
     actions: NDArray[np.int32]
@@ -22,3 +27,58 @@ class Decisions:
     values: NDArray[np.float32]
     policy: NDArray[np.float32]
     visits: NDArray[np.int32]
+
+
+@compiled
+def write_value(
+    tree: Tree, g: Index, policy: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """Write the root's value and draw probability: proved, or the mean under `policy`."""
+    proof = tree.nodes[g, 0].proof
+    if proof != ONGOING:
+        out[0], out[1] = np.float32(proof), np.float32(proof == 0)
+        return
+    first, count = edges_of(tree, g, ROOT)
+    _, _, mixed = gumbel.completed_values(tree, g, ROOT)
+    out[0], out[1] = 0.0, 0.0
+    for i in range(count):
+        edge = tree.edges[g, first + i]
+        value = edge_value(edge) if edge.visits > 0 else mixed
+        draw = edge_draw(edge) if edge.visits > 0 else tree.nodes[g, 0].draw
+        out[0] += policy[i] * value
+        out[1] += policy[i] * draw
+
+
+@compiled
+def write_decision(
+    tree: Tree,
+    g: Index,
+    best: Index,
+    actions: NDArray[np.int32],
+    legal_policy: NDArray[np.float32],
+    values: NDArray[np.float32],
+) -> None:
+    """Write row g: the action of the root's edge `best`, the policy in `tree.scores`, the value."""
+    first, count = edges_of(tree, g, ROOT)
+    for i in range(count):
+        legal_policy[g, i] = tree.scores[g, i]
+    actions[g] = tree.edges[g, first + best].action
+    write_value(tree, g, legal_policy[g], values[g])
+
+
+@compiled
+def scatter_by_action(
+    tree: Tree,
+    g: Index,
+    legal_policy: NDArray[np.float32],
+    policy: NDArray[np.float32],
+    visits: NDArray[np.int32],
+) -> None:
+    """Write row g of the policy and the visit counts by action."""
+    first, count = edges_of(tree, g, ROOT)
+    policy[g, :] = 0.0
+    visits[g, :] = 0
+    for i in range(count):
+        edge = tree.edges[g, first + i]
+        policy[g, edge.action] = legal_policy[g, i]
+        visits[g, edge.action] = edge.visits

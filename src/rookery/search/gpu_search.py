@@ -1,12 +1,12 @@
-"""The search's scalar functions for all games at once, on a GPU: a thread a game.
+"""Batched search on a GPU, with one thread per game.
 
-Trees, positions and planes stay in the device's memory. A wave (every tree descends to a leaf,
-one call of the net, every tree ascends) is one captured graph; the host only replays it.
+Trees, positions and planes stay in the memory of the device. One step (every tree descends to a
+leaf, the network evaluates all leaves, every tree backs up) is one captured CUDA graph, which the
+host replays.
 """
 
 from functools import cache
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import torch
@@ -27,28 +27,28 @@ from rookery.gpu import (
 )
 from rookery.search import simulate
 from rookery.search.config import SearchConfig
-from rookery.search.decide import scatter_by_action
-from rookery.search.decisions import Decisions
-from rookery.search.evaluators import DeviceEvaluator
+from rookery.search.decisions import Decisions, scatter_by_action
 from rookery.search.gumbel import visit_table
+from rookery.search.protocols import DeviceEvaluator
 from rookery.search.tree import Tree, layout
 
 FREE_SIMULATIONS = np.int64(6)
-"""Simulations of a game in one wave: one that needs the net, after a few that do not.
+"""Simulations per game and step: up to five that need no evaluation, then one that does.
 
-A wave takes as long as its slowest game, so that none may run on for ever.
+A step takes as long as its slowest game; the limit keeps one game from delaying the others.
 """
 
 
 @cache
 def bind(rules: ModuleType, method: str) -> SimpleNamespace:
-    """The steps of `simulate.bind` as kernels, for one game, one way."""
+    """Return the steps of `simulate.bind` as kernels with one thread per game."""
     one = simulate.bind(rules, method)
 
     @kernel
-    def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
+    def begin(tree, roots, simulations, num_games):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < num_games:
+            tree.states[g, 0] = roots[g]
             one.begin(tree, np.int64(simulations), np.int64(g))
         elif g < tree.searches.shape[0]:
             tree.searches[g].simulations_left = 0
@@ -60,7 +60,7 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             needs_net[g] = one.descend(tree, settings, table, FREE_SIMULATIONS, np.int64(g))
 
     @kernel
-    def gather(tree, planes):  # type: ignore[no-untyped-def]
+    def write_planes(tree, planes):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < planes.shape[3]:
             one.write_planes(tree, np.int64(g), planes[:, :, :, g])
@@ -73,32 +73,32 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             evaluations[g] += 1
 
     @kernel
-    def find_ends(tree, num_games):  # type: ignore[no-untyped-def]
+    def prove_terminal_moves(tree, num_games):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < num_games:
-            one.find_ends(tree, np.int64(g))
+            one.prove_terminal_moves(tree, np.int64(g))
 
     @kernel
-    def decide_all(  # type: ignore[no-untyped-def]
-        tree, settings, num_games, actions, policy, values, by_action, visits
+    def decide(  # type: ignore[no-untyped-def]
+        tree, settings, num_games, actions, legal_policy, values, policy, visits
     ):
         g = cuda.grid(1)
         if g < num_games:
-            one.decide(tree, settings, np.int64(g), actions, policy, values)
-            scatter_by_action(tree, np.int64(g), policy, by_action, visits)
+            one.decide(tree, settings, np.int64(g), actions, legal_policy, values)
+            scatter_by_action(tree, np.int64(g), legal_policy, policy, visits)
 
     return SimpleNamespace(
         begin=begin,
         descend=descend,
-        gather=gather,
+        write_planes=write_planes,
         ascend=ascend,
-        find_ends=find_ends,
-        decide=decide_all,
+        prove_terminal_moves=prove_terminal_moves,
+        decide=decide,
     )
 
 
 class GpuTrees:
-    """G trees on a device, and the steps of a wave over them."""
+    """G trees on a GPU and their evaluation, shared by `GpuSearch` and self-play."""
 
     def __init__(
         self,
@@ -106,133 +106,106 @@ class GpuTrees:
         evaluator: DeviceEvaluator,
         *,
         config: SearchConfig,
-        explore: bool,
         num_games: int,
         max_simulations: int,
+        explore: bool,
         seed: int,
     ) -> None:
+        """See `SearchOptions` for the keyword arguments."""
+        self.game = game
+        self.config = config
         self.num_games = num_games
+        self.max_simulations = max_simulations
         self.settings = config.settings(explore=explore)
+        self.proves_terminal_moves = config.proves_terminal_moves(explore=explore)
+        self.kernels = bind(game.rules, config.method)
         self.device = device = evaluator.device
         self._evaluator = evaluator
         arrays = layout(game, num_games, max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, seed, "search"))
-        cells = evaluator.cells
-        in_order = torch.arange(game.num_actions) if cells is None else cells
-        as_tensor(self.tree.cells).copy_(in_order)
-        self.kernels = bind(game.rules, config.method)
+        cells = torch.arange(game.num_actions) if evaluator.cells is None else evaluator.cells
+        as_tensor(self.tree.cells).copy_(cells)
         planes, height, width = game.planes_shape
-        self._written = torch.zeros((height, width, planes, num_games), device=device)
-        """Planes as threads write them: neighbours, neighbouring words."""
+        self._written_planes = torch.zeros((height, width, planes, num_games), device=device)
+        """Games innermost, so that neighbouring threads write neighbouring words."""
         self._planes = torch.zeros((num_games, height, width, planes), device=device)
-        """The same as the net reads them."""
+        """The same planes, channels last, as the network reads them."""
         self.needs_net = zeros(device, np.bool_, num_games)
+        """[G] whether the tree has a leaf to evaluate."""
         self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
-        """[G] leaves that the net was asked about so far."""
+        """[G] number of positions evaluated so far."""
         self.answers = (
             zeros(device, np.int32, num_games),
             zeros(device, np.float32, num_games, game.max_legal),
             zeros(device, np.float32, num_games, 2),
         )
-        """Actions, policies over the legal moves, values: see `Decisions`."""
+        """`actions`, `legal_policy` and `values` of `Decisions`."""
 
     def adapt(self) -> None:
-        """Let the net fit itself to the leaves of the last wave."""
+        """Calibrate a quantized network on the leaves of the last step."""
         self._evaluator.adapt(self._planes.permute(0, 3, 1, 2))
 
     def evaluate(self) -> None:
-        """Ask the net about the leaves that `descend` has found, and carry its answers up."""
+        """Evaluate the leaves that `descend` has found, expand them and back up their values."""
         count, kernels = self.num_games, self.kernels
-        launch(kernels.gather, count, self.tree, view(self._written.permute(2, 0, 1, 3)))
-        transpose(self._written.view(-1, count), self._planes.view(count, -1))
+        written = view(self._written_planes.permute(2, 0, 1, 3))
+        launch(kernels.write_planes, count, self.tree, written)
+        transpose(self._written_planes.view(-1, count), self._planes.view(count, -1))
         logits, wdl = self._evaluator.forward(self._planes.permute(0, 3, 1, 2))
-        answers = (view(logits), view(wdl), view(self.evaluations))
-        launch(kernels.ascend, count, self.tree, self.settings, self.needs_net, *answers)
+        outputs = (view(logits), view(wdl), view(self.evaluations))
+        launch(kernels.ascend, count, self.tree, self.settings, self.needs_net, *outputs)
 
 
 class GpuSearch:
-    """What `Search` is on the CPU: G roots in, G decisions out."""
+    """The interface of `CpuSearch` over trees on a GPU."""
 
-    def __init__(
-        self,
-        game: Game,
-        evaluator: DeviceEvaluator,
-        *,
-        config: SearchConfig,
-        num_games: int,
-        max_simulations: int,
-        explore: bool,
-        seed: int,
-    ) -> None:
-        self.config = config
-        self.max_simulations = max_simulations
-        self._finds_ends = config.finds_ends(explore=explore)
+    def __init__(self, trees: GpuTrees) -> None:
+        game, device, num_games = trees.game, trees.device, trees.num_games
         self.roots: States = game.blank_states(num_games)
         self.repetitions = new_repetitions(game, num_games)
-        self._trees = GpuTrees(
-            game,
-            evaluator,
-            config=config,
-            explore=explore,
-            num_games=num_games,
-            max_simulations=max_simulations,
-            seed=seed,
-        )
-        device = evaluator.device
+        self._trees = trees
         self._roots = zeros(device, self.roots.dtype, num_games)
-        self._table = zeros(device, np.int32, config.considered + 1, max_simulations)
-        self._by_action = tuple(
-            zeros(device, kind, num_games, game.num_actions) for kind in (np.float32, np.int32)
+        self._table = zeros(device, np.int32, trees.config.considered + 1, trees.max_simulations)
+        self._results = (
+            *trees.answers,
+            zeros(device, np.float32, num_games, game.num_actions),
+            zeros(device, np.int32, num_games, game.num_actions),
         )
-        self._plant = _plant()
-        self._wave = Graph(self._grow, device)
+        self._step = Graph(self._simulate, device)
 
     @property
     def evaluations(self) -> int:
-        """Leaves that the net was asked about so far."""
+        """Number of positions evaluated by the network so far."""
         return int(self._trees.evaluations.sum())
 
     def run(self, simulations: int, num_games: int | None = None) -> Decisions:
-        """Search the first `num_games` roots (all by default), `simulations` each."""
-        assert simulations <= self.max_simulations
-        count = num_games or len(self.roots)
-        trees = self._trees
+        """Search the first `num_games` roots (all by default) with `simulations` each."""
+        trees, count = self._trees, num_games or len(self.roots)
         self._begin(simulations, count)
-        self._wave()  # expands the roots
-        if self._finds_ends:
-            launch(trees.kernels.find_ends, count, trees.tree, count)
         for _ in range(simulations):
-            self._wave()
-        answers = (*trees.answers, *self._by_action)
-        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *answers)
-        return Decisions(*(to_host(answer)[:count] for answer in answers))
-
-    def _grow(self) -> None:
-        """One wave: a simulation of every tree that owes one, and all that need no net first."""
-        trees = self._trees
-        arguments = (trees.tree, trees.settings, self._table, trees.needs_net)
-        launch(trees.kernels.descend, trees.num_games, *arguments)
-        trees.evaluate()
+            self._step()
+        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *self._results)
+        return Decisions(*(to_host(result)[:count] for result in self._results))
 
     def _begin(self, simulations: int, count: int) -> None:
-        trees, table = self._trees, np.zeros(self._table.shape, np.int32)
-        table[:, :simulations] = visit_table(self.config.considered, simulations)
+        """Copy the roots to the device, empty the trees, then evaluate and expand the roots."""
+        trees = self._trees
+        assert simulations <= trees.max_simulations
+        table = np.zeros(self._table.shape, np.int32)
+        table[:, :simulations] = visit_table(trees.config.considered, simulations)
         copy_in(self._table, table)
         copy_in(self._roots, self.roots)
         copy_in(trees.tree.past, self.repetitions.keys)
         copy_in(trees.tree.past_counts, self.repetitions.counts)
-        launch(self._plant, count, trees.tree, self._roots)
-        everyone = trees.num_games
-        launch(trees.kernels.begin, everyone, trees.tree, simulations, count)
+        launch(trees.kernels.begin, trees.num_games, trees.tree, self._roots, simulations, count)
+        self._step()
+        if trees.proves_terminal_moves:
+            launch(trees.kernels.prove_terminal_moves, count, trees.tree, count)
 
-
-@cache
-def _plant() -> Any:
-    @kernel
-    def reset_tree(tree, roots):  # type: ignore[no-untyped-def]
-        g = cuda.grid(1)
-        if g < roots.shape[0]:
-            tree.states[g, 0] = roots[g]
-
-    return reset_tree
+    def _simulate(self) -> None:
+        """Run one step: up to one evaluated simulation per tree."""
+        trees = self._trees
+        arguments = (trees.tree, trees.settings, self._table, trees.needs_net)
+        launch(trees.kernels.descend, trees.num_games, *arguments)
+        trees.evaluate()

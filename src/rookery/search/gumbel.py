@@ -1,8 +1,8 @@
-"""Gumbel search: which move a simulation takes, and the policy it teaches.
+"""Gumbel search: move selection and the improved policy.
 
-Danihelka et al., "Policy improvement by planning with Gumbel", ICLR 2022. At the root,
-sequential halving over the moves with the best Gumbel-perturbed scores; below it, the move whose
-share of visits lags most behind the improved policy.
+Danihelka et al., "Policy improvement by planning with Gumbel", ICLR 2022. The root uses
+sequential halving over the moves with the best Gumbel-perturbed scores; other nodes select the
+move whose share of visits is furthest below the improved policy.
 """
 
 import math
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
 from rookery.search.config import Settings
-from rookery.search.tree import NEVER, ROOT, Tree, edge_value, edges_of, may_choose
+from rookery.search.tree import LOWEST_SCORE, ROOT, Tree, can_choose, edge_value, edges_of
 
 
 def considered_visits(num_considered: int, simulations: int) -> list[int]:
-    """For each simulation at the root, how many visits the move it takes must have so far."""
+    """Return, for each simulation at the root, the visit count of the move to select."""
     if num_considered <= 1:
         return list(range(simulations))
     rounds = math.ceil(math.log2(num_considered))
@@ -33,24 +33,24 @@ def considered_visits(num_considered: int, simulations: int) -> list[int]:
 
 
 def visit_table(considered: int, simulations: int) -> NDArray[np.int32]:
-    """[considered + 1, simulations] `considered_visits` for every number of moves."""
+    """Return `considered_visits` for every number of moves, [considered + 1, simulations]."""
     rows = [considered_visits(count, simulations) for count in range(considered + 1)]
     return np.array(rows, np.int32).reshape(considered + 1, simulations)
 
 
 @compiled
 def draw_noise(tree: Tree, settings: Settings, g: Index) -> None:
-    """The Gumbel noise of the root's edges, from stream g."""
+    """Draw the Gumbel noise of the root's edges from stream g."""
     for i in range(tree.nodes[g, 0].num_edges):
         tree.noise[g, i] = -math.log(-math.log(uniform(tree.streams, g)))
 
 
 @compiled
 def completed_values(tree: Tree, g: Index, node: Index) -> tuple[Index, Index, Number]:
-    """Simulations through all edges of `node`, the most through one, and an unvisited move's worth.
+    """Return the total visits, the highest visit count and the value of unvisited moves.
 
-    The latter is the net's value mixed with the visited moves' (appendix D), whose own values are
-    left in `tree.scores`.
+    Unvisited moves get the network's value mixed with those of the visited moves (appendix D).
+    The values of the visited moves are written to `tree.scores`.
     """
     first, count = edges_of(tree, g, node)
     total, most = np.int64(0), np.int64(0)
@@ -72,14 +72,14 @@ def completed_values(tree: Tree, g: Index, node: Index) -> tuple[Index, Index, N
 
 @compiled
 def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> tuple[Index, Number]:
-    """Write log prior + weighted completed value of each edge into `tree.scores`.
+    """Write log prior + weighted completed value of each edge to `tree.scores`.
 
-    Returns the simulations through all of them, and the highest score.
+    Return the total visits and the highest score.
     """
     total, most, mixed = completed_values(tree, g, node)
     weight = np.float32(0.5) * settings.c_scale * (settings.c_visit + np.float32(most))
     first, count = edges_of(tree, g, node)
-    highest = NEVER
+    highest = LOWEST_SCORE
     for i in range(count):
         edge = tree.edges[g, first + i]
         value = tree.scores[g, i] if edge.visits > 0 else mixed
@@ -91,7 +91,7 @@ def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> tuple[
 
 @compiled
 def exponentiate(tree: Tree, g: Index, count: Index, highest: Number) -> Number:
-    """Turn the first `count` scores into exponentials of what they lack; returns their sum."""
+    """Replace the first `count` scores by exp(score - highest) and return their sum."""
     total = np.float32(0.0)
     for i in range(count):
         share = math.exp(tree.scores[g, i] - highest)
@@ -102,8 +102,8 @@ def exponentiate(tree: Tree, g: Index, count: Index, highest: Number) -> Number:
 
 @compiled
 def softmax_scores(tree: Tree, g: Index, count: Index) -> None:
-    """Turn the first `count` scores into probabilities."""
-    highest = NEVER
+    """Replace the first `count` scores by their softmax."""
+    highest = LOWEST_SCORE
     for i in range(count):
         highest = max(highest, tree.scores[g, i])
     total = exponentiate(tree, g, count, highest)
@@ -113,11 +113,11 @@ def softmax_scores(tree: Tree, g: Index, count: Index) -> None:
 
 @compiled
 def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index) -> Index:
-    """The root's edge by sequential halving."""
+    """Return the root's edge by sequential halving."""
     total, _ = score_edges(tree, settings, g, ROOT)
     first, count = edges_of(tree, g, ROOT)
     wanted = table[min(count, settings.considered), total]
-    best, best_score = first, NEVER
+    best, best_score = first, LOWEST_SCORE
     for i in range(count):
         score = tree.scores[g, i] + settings.gumbel_scale * tree.noise[g, i]
         if tree.edges[g, first + i].visits == wanted and score > best_score:
@@ -127,12 +127,12 @@ def select_root(tree: Tree, settings: Settings, table: NDArray[np.int32], g: Ind
 
 @compiled
 def select_inner(tree: Tree, settings: Settings, g: Index, node: Index) -> Index:
-    """The edge whose visits lag most behind the improved policy; no proved loss."""
+    """Return the edge furthest below the improved policy that is no proved loss."""
     visits, highest = score_edges(tree, settings, g, node)
     first, count = edges_of(tree, g, node)
     scale = np.float32(1.0) / exponentiate(tree, g, count, highest)
     share = np.float32(1.0) / np.float32(1 + visits)
-    best, best_score = first, NEVER
+    best, best_score = first, LOWEST_SCORE
     for i in range(count):
         edge = tree.edges[g, first + i]
         score = tree.scores[g, i] * scale - np.float32(edge.visits) * share
@@ -146,7 +146,7 @@ def select_inner(tree: Tree, settings: Settings, g: Index, node: Index) -> Index
 def select(
     tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index, node: Index
 ) -> Index:
-    """The edge that the simulation takes from `node`."""
+    """Return the edge that the simulation takes from `node`."""
     if node == 0:
         return select_root(tree, settings, table, g)
     return select_inner(tree, settings, g, node)
@@ -154,16 +154,16 @@ def select(
 
 @compiled
 def score_root(tree: Tree, settings: Settings, g: Index) -> Index:
-    """Write the improved policy into `tree.scores`; the index of the move to make."""
+    """Write the improved policy to `tree.scores` and return the index of the best move."""
     score_edges(tree, settings, g, ROOT)
     first, count = edges_of(tree, g, ROOT)
     most = -1
     for i in range(count):
-        if may_choose(tree, settings, g, first + i):
+        if can_choose(tree, settings, g, first + i):
             most = max(most, tree.edges[g, first + i].visits)
         else:
-            tree.scores[g, i] = NEVER
-    best, best_score = 0, np.float32(2.0) * NEVER
+            tree.scores[g, i] = LOWEST_SCORE
+    best, best_score = 0, np.float32(2.0) * LOWEST_SCORE
     for i in range(count):
         score = tree.scores[g, i] + settings.gumbel_scale * tree.noise[g, i]
         if tree.edges[g, first + i].visits == most and score > best_score:

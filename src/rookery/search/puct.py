@@ -1,7 +1,7 @@
-"""PUCT: the move of the highest value plus a bonus for a high prior and few visits.
+"""PUCT: select the move with the highest value plus an exploration bonus.
 
-Silver et al., "A general reinforcement learning algorithm ...", Science 2018, with the weight of
-priors growing slowly with the visits.
+Silver et al., "A general reinforcement learning algorithm ...", Science 2018; the weight of
+priors grows slowly with the visits.
 """
 
 import math
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rookery.base import Index, Number, compiled, uniform
 from rookery.games import LOSS
 from rookery.search.config import Settings
-from rookery.search.tree import NEVER, ROOT, Tree, edge_value, edges_of, may_choose
+from rookery.search.tree import LOWEST_SCORE, ROOT, Tree, can_choose, edge_value, edges_of
 
 
 @compiled
 def mean_value(tree: Tree, g: Index, node: Index) -> tuple[Index, Number]:
-    """Simulations through `node`, and the mean over the net's value and all of them."""
+    """Return the total visits of `node`, and the mean of its own value and all simulations."""
     first, count = edges_of(tree, g, node)
     total, value = np.int64(0), tree.nodes[g, node].value
     for index in range(first, first + count):
@@ -31,13 +31,13 @@ def mean_value(tree: Tree, g: Index, node: Index) -> tuple[Index, Number]:
 def select(
     tree: Tree, settings: Settings, table: NDArray[np.int32], g: Index, node: Index
 ) -> Index:
-    """The edge of the highest value plus bonus; no proved loss. The table is Gumbel's."""
+    """Return the best edge that is no proved loss; `table` is unused (see `gumbel.select`)."""
     first, count = edges_of(tree, g, node)
     total, mean = mean_value(tree, g, node)
     growth = math.log((np.float32(total) + settings.c_base + np.float32(2.0)) / settings.c_base)
     bonus = (settings.c_init + growth) * math.sqrt(np.float32(total + 1))
     noise_fraction = settings.noise_fraction if node == 0 else np.float32(0.0)
-    best, best_score = first, NEVER
+    best, best_score = first, LOWEST_SCORE
     for i in range(count):
         edge = tree.edges[g, first + i]
         value = edge_value(edge) if edge.visits > 0 else mean - settings.first_play_reduction
@@ -51,7 +51,7 @@ def select(
 
 @compiled
 def draw_gamma(tree: Tree, g: Index, alpha: Number) -> Number:
-    """A gamma-distributed number (Marsaglia and Tsang 2000), from stream g."""
+    """Return a gamma-distributed number from stream g (Marsaglia and Tsang 2000)."""
     boost: Number = 1.0
     if alpha < 1.0:
         boost = uniform(tree.streams, g) ** (1.0 / alpha)
@@ -69,7 +69,7 @@ def draw_gamma(tree: Tree, g: Index, alpha: Number) -> Number:
 
 @compiled
 def draw_noise(tree: Tree, settings: Settings, g: Index) -> None:
-    """One Dirichlet draw for the root's edges, made of gamma draws."""
+    """Draw the Dirichlet noise of the root's edges from gamma draws."""
     total = np.float32(0.0)
     for i in range(tree.nodes[g, 0].num_edges):
         tree.noise[g, i] = draw_gamma(tree, g, settings.noise_alpha)
@@ -80,17 +80,17 @@ def draw_noise(tree: Tree, settings: Settings, g: Index) -> None:
 
 @compiled
 def score_root(tree: Tree, settings: Settings, g: Index) -> Index:
-    """Write the shares of visits into `tree.scores`; the index of the most visited move."""
+    """Write the shares of visits to `tree.scores` and return the index of the best move."""
     first, count = edges_of(tree, g, ROOT)
     total = np.float32(0.0)
     best, best_score = 0, np.float32(-1.0)
     for i in range(count):
-        is_open = may_choose(tree, settings, g, first + i)
+        is_allowed = can_choose(tree, settings, g, first + i)
         tree.scores[g, i] = (
-            np.float32(tree.edges[g, first + i].visits) if is_open else np.float32(0.0)
+            np.float32(tree.edges[g, first + i].visits) if is_allowed else np.float32(0.0)
         )
         total += tree.scores[g, i]
-        if is_open and tree.scores[g, i] > best_score:
+        if is_allowed and tree.scores[g, i] > best_score:
             best, best_score = i, tree.scores[g, i]
     for i in range(count):
         tree.scores[g, i] /= max(total, np.float32(1.0))

@@ -1,7 +1,7 @@
 """One simulation of one game: down to a leaf, and back up with its value. Scalar, for any device.
 
-`descend` runs simulations until one needs the net (terminal and proved leaves do not) and leaves
-its path in the tree; `ascend` takes the net's answer from there.
+`descend` runs simulations until one needs the network (terminal and proved leaves do not) and
+stores its path in the tree; `ascend` continues there with the network's output.
 """
 
 import math
@@ -14,9 +14,9 @@ from rookery.base import Index, Number, compiled, namespace
 from rookery.games import LOSS, ONGOING, WIN, count_repetitions
 from rookery.search import gumbel, puct
 from rookery.search.config import Settings
-from rookery.search.decide import write_decision
+from rookery.search.decisions import write_decision
 from rookery.search.tree import (
-    NEVER,
+    LOWEST_SCORE,
     ROOT,
     UNVISITED,
     Tree,
@@ -28,29 +28,34 @@ from rookery.search.tree import (
 )
 
 METHOD_MODULES = {"gumbel": gumbel, "puct": puct}
-"""A way is a module: `draw_noise`, `select` and `score_root`."""
+"""Each has `draw_noise`, `select` and `score_root`."""
+PATH_REPETITIONS = 2
+"""A position repeated within a search counts as two repetitions: it could be repeated again."""
 
 
 @compiled
 def prove(tree: Tree, g: Index, node: Index) -> Index:
-    """The result of `node` if its children's proofs settle it: one win, or all of them known."""
+    """Return the result of `node` if its edges prove it, else ONGOING.
+
+    One winning edge, or a proof of every edge, is enough.
+    """
     best: Index = -WIN
-    is_settled = True
+    is_proved = True
     first, count = edges_of(tree, g, node)
     for edge in range(first, first + count):
         proof = tree.edges[g, edge].proof
         if proof == WIN:
             return WIN
         if proof == ONGOING:
-            is_settled = False
+            is_proved = False
         else:
             best = max(best, proof)
-    return best if is_settled else ONGOING
+    return best if is_proved else ONGOING
 
 
 @compiled
 def back_up(tree: Tree, settings: Settings, g: Index, value: Number, draw: Number) -> None:
-    """Add the leaf's value to every edge of the path, proving nodes on the way where it can."""
+    """Add the leaf's value to every edge of the path, and prove nodes where possible."""
     proof: Index = np.int64(tree.nodes[g, tree.searches[g].leaf].proof)
     for i in range(tree.searches[g].path_length - 1, -1, -1):
         node, edge = np.int64(tree.path[g, i].node), tree.edges[g, tree.path[g, i].edge]
@@ -73,8 +78,8 @@ def back_up(tree: Tree, settings: Settings, g: Index, value: Number, draw: Numbe
 def write_priors(
     tree: Tree, g: Index, first: Index, count: Index, logits: NDArray[np.float32]
 ) -> None:
-    """Edges for the `count` legal moves in `tree.legal`, with the log softmax of their logits."""
-    highest = NEVER
+    """Write the edges of the moves in `tree.legal`, with the log softmax of their logits."""
+    highest = LOWEST_SCORE
     for i in range(count):
         edge = tree.edges[g, first + i]
         edge.action = tree.legal[g, i]
@@ -91,11 +96,11 @@ def write_priors(
 
 
 def bind_method(method_module: ModuleType) -> ModuleType:
-    """`walk` and `decide` by one way to search: the module `gumbel` or `puct`."""
+    """Bind `select_leaf` and `decide` to a method: the module `gumbel` or `puct`."""
 
     @compiled
-    def walk(tree, settings, table, g):  # type: ignore[no-untyped-def]
-        """Follow the tree from the root; the node where it ends, UNVISITED past its last edge."""
+    def select_leaf(tree, settings, table, g):  # type: ignore[no-untyped-def]
+        """Write the path from the root; return the leaf, or UNVISITED if it has no node yet."""
         node, length = np.int64(0), 0
         while (
             node != UNVISITED
@@ -111,89 +116,83 @@ def bind_method(method_module: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def decide(tree, settings, g, actions, policy, values):  # type: ignore[no-untyped-def]
-        """Write row g of the decisions, the policy edge by edge."""
+    def decide(tree, settings, g, actions, legal_policy, values):  # type: ignore[no-untyped-def]
+        """Write row g of the decisions; see `write_decision`."""
         best = method_module.score_root(tree, settings, g)
-        write_decision(tree, g, best, actions, policy, values)
+        write_decision(tree, g, best, actions, legal_policy, values)
 
-    functions = {"walk": walk, "decide": decide}
-    return namespace(f"{method_module.__name__}.way", functions)
-
-
-COMES_BACK = 2
-"""Who comes back to a position within a search can come back again: it counts twice."""
+    functions = {"select_leaf": select_leaf, "decide": decide}
+    return namespace(f"search.{method_module.__name__}", functions)
 
 
 def bind_repetition_checks(rules: ModuleType) -> ModuleType:
-    """`root(tree, g)` and `leaf(tree, g, node)`: positions recognised, where the rules ask."""
+    """Bind `root(tree, g)` and `leaf(tree, g, node)`: store keys and count repetitions."""
 
     @compiled
     def pass_root(tree, g):  # type: ignore[no-untyped-def]
-        """Rules whose positions never repeat have no keys."""
+        """Do nothing: the positions of this game never repeat."""
 
     @compiled
     def pass_leaf(tree, g, node):  # type: ignore[no-untyped-def]
-        """Rules whose positions never repeat have no keys."""
+        """Do nothing: the positions of this game never repeat."""
 
     @compiled
     def root(tree, g):  # type: ignore[no-untyped-def]
-        """Note the key of the root."""
+        """Store the key of the root."""
         tree.keys[g, 0] = rules.key(tree.states[g, 0])
 
     @compiled
     def leaf(tree, g, node):  # type: ignore[no-untyped-def]
-        """Note the key of a new leaf, and tell its state how often it stood before."""
-        key, reversible_plies = (
-            rules.key(tree.states[g, node]),
-            rules.reversible_plies(tree.states[g, node]),
-        )
+        """Store the key of a new leaf, and set how often its position occurred before."""
+        state = tree.states[g, node]
+        key, reversible_plies = rules.key(state), rules.reversible_plies(state)
         tree.keys[g, node] = key
         length = np.int64(tree.searches[g].path_length)
         times = count_repetitions(repetitions_of(tree), g, key, reversible_plies - length)
         for back in range(1, min(length, reversible_plies) + 1):
             if tree.keys[g, tree.path[g, length - back].node] == key:
-                times += COMES_BACK
-        rules.set_repetitions(tree.states[g, node], times)
+                times += PATH_REPETITIONS
+        rules.set_repetitions(state, times)
 
     has_keys = hasattr(rules, "key")
     functions = {"root": root, "leaf": leaf} if has_keys else {"root": pass_root, "leaf": pass_leaf}
-    return namespace(f"{rules.__name__}.recognition", functions)
+    return namespace(f"{rules.__name__}.search.repetitions", functions)
 
 
-def bind_position(rules: ModuleType) -> ModuleType:
-    """`enter(tree, g, node)`: play the last move of the path."""
-    recognition = bind_repetition_checks(rules)
+def bind_play(rules: ModuleType) -> ModuleType:
+    """Bind `play_last_move(tree, g, node)`."""
+    repetitions = bind_repetition_checks(rules)
 
     @compiled
-    def enter(tree, g, node):  # type: ignore[no-untyped-def]
-        """Set `node` to the position behind the last edge of the path, with its outcome."""
+    def play_last_move(tree, g, node):  # type: ignore[no-untyped-def]
+        """Set `node` to the position after the last move of the path, with its outcome."""
         step = tree.path[g, tree.searches[g].path_length - 1]
         tree.states[g, node] = tree.states[g, step.node]
         rules.play(tree.states[g, node], tree.edges[g, step.edge].action)
-        recognition.leaf(tree, g, node)
+        repetitions.leaf(tree, g, node)
         tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
 
-    return namespace(f"{rules.__name__}.position", {"enter": enter})
+    return namespace(f"{rules.__name__}.search.play", {"play_last_move": play_last_move})
 
 
 def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
-    """`grow`, `expand`, `find_ends` and `write_planes`: what the rules have to do with a leaf."""
-    position = bind_position(rules)
+    """Bind `add_leaf`, `expand`, `prove_terminal_moves` and `write_planes`."""
+    play = bind_play(rules)
 
     @compiled
-    def grow(tree, g):  # type: ignore[no-untyped-def]
-        """The position behind the last edge of the path, as a new leaf."""
+    def add_leaf(tree, g):  # type: ignore[no-untyped-def]
+        """Return a new leaf with the position after the last move of the path."""
         last = tree.searches[g].path_length - 1
         node = add_node(tree, g, np.int64(tree.path[g, last].edge))
-        position.enter(tree, g, node)
+        play.play_last_move(tree, g, node)
         return node
 
     @compiled
     def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
-        """Give the leaf its edges, the root's with noise.
+        """Add the edges of the leaf, at the root with noise.
 
-        The scratch node gets none, nor does a node behind which a path would not fit: rules that
-        let a game last longer than they promise do no harm to memory.
+        The scratch node gets none, and neither does a node at the maximum length of a path: rules
+        whose games exceed their own `max_plies` cannot cause a write out of bounds.
         """
         node = np.int64(tree.searches[g].leaf)
         is_too_deep = tree.searches[g].path_length == tree.path.shape[1]
@@ -206,10 +205,10 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
             method_module.draw_noise(tree, settings, g)
 
     @compiled
-    def find_ends(tree, g):  # type: ignore[no-untyped-def]
-        """Play every move of the expanded root once; what those that end the game give is proved.
+    def prove_terminal_moves(tree, g):  # type: ignore[no-untyped-def]
+        """Play every move of the expanded root once, and prove those that end the game.
 
-        A root with a move that wins at once is proved won, and its search ends.
+        A root with a winning move is proved won, and its search ends.
         """
         search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
         first, count = edges_of(tree, g, ROOT)
@@ -217,7 +216,7 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
         tree.path[g, 0].node = ROOT
         for edge in range(first, first + count):
             tree.path[g, 0].edge = edge
-            position.enter(tree, g, scratch)
+            play.play_last_move(tree, g, scratch)
             outcome = tree.nodes[g, scratch].proof
             if outcome != ONGOING:
                 tree.edges[g, edge].proof = -outcome
@@ -228,41 +227,41 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
 
     @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
-        """Write what the net sees of the leaf."""
+        """Write the input planes of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
     functions = {
-        "grow": grow,
+        "add_leaf": add_leaf,
         "expand": expand,
-        "find_ends": find_ends,
+        "prove_terminal_moves": prove_terminal_moves,
         "write_planes": write_planes,
     }
-    return namespace(f"{rules.__name__}.{method_module.__name__}.leaf", functions)
+    return namespace(f"{rules.__name__}.search.{method_module.__name__}.leaf", functions)
 
 
 def bind(rules: ModuleType, method: str) -> ModuleType:
-    """Bind the steps of a search to a game and a way to search it.
+    """Bind the steps of a search to the rules of a game and a method.
 
-    They are `begin`, `descend`, `write_planes`, `ascend`, `find_ends` and `decide`.
+    They are `begin`, `descend`, `write_planes`, `ascend`, `prove_terminal_moves` and `decide`.
     """
     steps, leaf = bind_method(METHOD_MODULES[method]), bind_leaf(rules, METHOD_MODULES[method])
-    recognition = bind_repetition_checks(rules)
+    repetitions = bind_repetition_checks(rules)
 
     @compiled
     def begin(tree, simulations, g):  # type: ignore[no-untyped-def]
-        """Empty tree g, and owe it `simulations`."""
+        """Empty tree g and schedule `simulations`."""
         reset_tree(tree, g)
         tree.searches[g].simulations_left = simulations
-        recognition.root(tree, g)
+        repetitions.root(tree, g)
 
     @compiled
     def descend(tree, settings, table, limit, g):  # type: ignore[no-untyped-def]
-        """Run simulations, at most `limit`, up to one that needs the net; whether there is one."""
+        """Run at most `limit` simulations; return True at the first that needs the network."""
         while tree.searches[g].simulations_left > 0 and limit > 0:
             limit -= 1
-            node = steps.walk(tree, settings, table, g)
+            node = steps.select_leaf(tree, settings, table, g)
             if node == UNVISITED:
-                node = leaf.grow(tree, g)
+                node = leaf.add_leaf(tree, g)
             tree.searches[g].leaf = node
             proof = tree.nodes[g, node].proof
             if proof == ONGOING:
@@ -272,7 +271,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
 
     @compiled
     def ascend(tree, settings, g, logits, wdl):  # type: ignore[no-untyped-def]
-        """Expand the leaf with the net's answer and carry its value up."""
+        """Expand the leaf with the network's output and back up its value."""
         node = np.int64(tree.searches[g].leaf)
         value, draw = wdl[0] - wdl[2], wdl[1]
         tree.nodes[g, node].value = value
@@ -286,7 +285,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         "descend": descend,
         "write_planes": leaf.write_planes,
         "ascend": ascend,
-        "find_ends": leaf.find_ends,
+        "prove_terminal_moves": leaf.prove_terminal_moves,
         "decide": steps.decide,
     }
-    return namespace(f"{rules.__name__}.{method}", functions)
+    return namespace(f"{rules.__name__}.search.{method}", functions)

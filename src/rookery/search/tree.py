@@ -1,11 +1,11 @@
-"""The memory of G searches: flat arrays of nodes and edges, allocated once and never outgrown.
+"""The trees of G searches: flat arrays of nodes and edges, allocated once.
 
-Node 0 is the root. Edges of one node lie side by side, one a legal move. When a tree's nodes or
-edges run out, new positions are still evaluated, in a scratch node that nobody points to: the
-search goes on with what it has and never writes past its end.
+Node 0 is the root. The edges of one node are contiguous, one per legal move. When a tree has no
+free nodes or edges left, new positions are evaluated in a scratch node without a parent: the
+search continues on the existing tree and never writes out of bounds.
 
-Records are read and written as `tree.edges[g, edge].visits`: few arrays, so that kernels compile
-quickly, and all that is known of an edge in one place of memory.
+Fields are read and written as `tree.edges[g, edge].visits`. Records keep the number of arrays
+small, so that kernels compile quickly, and keep the data of one edge together in memory.
 """
 
 from typing import Any, NamedTuple
@@ -18,25 +18,25 @@ from rookery.games import LOSS, ONGOING, Game, Repetitions, States
 from rookery.search.config import Settings
 
 UNVISITED = -1
-NEVER = np.float32(-1e30)  # the score of what must not be chosen
+LOWEST_SCORE = np.float32(-1e30)  # the score of a move that must not be chosen
 EDGES_PER_NODE = 64
-"""Edges per node, on average, that fit beside the root's; a position may have more moves."""
-ROOT = np.int64(0)  # typed: a literal would have its callees compiled once more
+"""Average number of edges per node, besides the root's; one position may have more moves."""
+ROOT = np.int64(0)  # typed, because a literal would compile its callees again
 
 NODE = np.dtype(
     [
         ("first_edge", np.int32),
         ("num_edges", np.int32),  # 0 until the node is expanded
-        ("value", np.float32),  # the net's, for the player to move
-        ("draw", np.float32),  # the net's probability of a draw
+        ("value", np.float32),  # of the network, for the player to move
+        ("draw", np.float32),  # draw probability of the network
         ("proof", np.int32),  # ONGOING, or the proved WIN, DRAW or LOSS for the player to move
     ],
-    align=True,  # so that a GPU reads whole words
+    align=True,  # a GPU reads whole words
 )
 EDGE = np.dtype(
     [
         ("action", np.int32),
-        ("child", np.int32),  # the node it leads to, or UNVISITED
+        ("child", np.int32),  # index of the child node, or UNVISITED
         ("visits", np.int32),
         ("proof", np.int32),  # ONGOING, or the proved result for the player who moves
         ("prior", np.float32),
@@ -60,21 +60,21 @@ STEP = np.dtype([("node", np.int32), ("edge", np.int32)], align=True)
 
 
 class Tree(NamedTuple):
-    """Statistics of G searches of at most N nodes and E edges.
+    """Statistics of G searches of at most N nodes and E edges, with at most L edges per node.
 
     states: [G, N] positions.
     nodes: [G, N] NODE records.
     edges: [G, E] EDGE records.
     searches: [G] SEARCH records.
-    path: [G, D] STEP records, the way of the current simulation.
-    noise: [G, L] random numbers of the root's edges: Gumbel or Dirichlet, as the method asks.
-    scores: [G, L] scratch, one number an edge.
-    legal: [G, L] scratch for the rules.
-    streams: [G] states of `base.uniform`.
-    keys: [G, N] of the positions, where the rules offer them; [G, 1] where not.
-    past: [G, M] keys of what stood before the roots, and
-    past_counts: [G] how much; see `memory_of`.
-    cells: [A] where in a row of the net's answer an action's logit lies.
+    path: [G, depth] STEP records, the path of the current simulation.
+    noise: [G, L] Gumbel or Dirichlet noise of the root's edges.
+    scores: [G, L] scratch, one number per edge of a node.
+    legal: [G, L] scratch for the legal actions of a position.
+    streams: [G] states of the random generator `base.uniform`.
+    keys: [G, N] position keys; [G, 1] if the positions of the game never repeat.
+    past: [G, window] keys of the positions played before the roots.
+    past_counts: [G] number of those keys.
+    cells: [A] column of each action's logit in a row of logits.
     """
 
     states: States
@@ -100,7 +100,7 @@ Layout = tuple[tuple[Any, tuple[int, ...]], ...]
 def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
     """Return the arrays of `num_games` searches; the last node is the scratch node.
 
-    The edges of any root fit, whatever `max_simulations` is: roots are expanded unconditionally.
+    The edges of any root fit for any `max_simulations`, because roots are always expanded.
     """
     nodes, legal = max_simulations + 1, game.max_legal
     edges = legal + max_simulations * min(legal, EDGES_PER_NODE)
@@ -123,7 +123,7 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
 
 
 def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
-    """Empty trees in the host's memory."""
+    """Return empty trees in host memory."""
     arrays = layout(game, num_games, max_simulations)
     tree = Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
     tree.cells[:] = np.arange(game.num_actions)
@@ -136,13 +136,13 @@ def _zeros(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 @compiled
 def repetitions_of(tree: Tree) -> Repetitions:
-    """What stood before the roots."""
+    """Return the positions played before the roots."""
     return Repetitions(tree.past, tree.past_counts)
 
 
 @compiled
 def reset_tree(tree: Tree, g: Index) -> None:
-    """Empty tree g but for its root, whose state the caller has set."""
+    """Remove all nodes of tree g except the root, whose state the caller has set."""
     search = tree.searches[g]
     search.nodes_used = 1
     search.edges_used = 0
@@ -154,7 +154,7 @@ def reset_tree(tree: Tree, g: Index) -> None:
 
 @compiled
 def add_node(tree: Tree, g: Index, edge: Index) -> Index:
-    """A node for the position behind `edge`; the scratch node where the arena is full."""
+    """Return a new node for the child of `edge`, or the scratch node if the tree is full."""
     search = tree.searches[g]
     scratch = tree.nodes.shape[1] - 1
     is_full = search.edges_used + tree.legal.shape[1] > tree.edges.shape[1]
@@ -169,7 +169,7 @@ def add_node(tree: Tree, g: Index, edge: Index) -> Index:
 
 @compiled
 def add_edges(tree: Tree, g: Index, node: Index, count: Index) -> Index:
-    """Room for `count` edges of `node`, unvisited; the index of the first one."""
+    """Add `count` unvisited edges to `node` and return the index of the first."""
     search = tree.searches[g]
     first = np.int64(search.edges_used)
     search.edges_used += count
@@ -187,14 +187,14 @@ def add_edges(tree: Tree, g: Index, node: Index, count: Index) -> Index:
 
 @compiled
 def edges_of(tree: Tree, g: Index, node: Index) -> tuple[Index, Index]:
-    """The first edge of `node` and how many it has (int64, so that callers compile once)."""
+    """Return the first edge and the number of edges of `node`, both int64."""
     record = tree.nodes[g, node]
     return np.int64(record.first_edge), np.int64(record.num_edges)
 
 
 @compiled
 def edge_value(edge: Edge) -> Number:
-    """The value of a visited edge: proved, else the mean of its simulations."""
+    """Return the value of a visited edge: proved, or the mean of its simulations."""
     if edge.proof != ONGOING:
         return np.float32(edge.proof)
     return edge.value_sum / np.float32(edge.visits)
@@ -202,15 +202,15 @@ def edge_value(edge: Edge) -> Number:
 
 @compiled
 def edge_draw(edge: Edge) -> Number:
-    """The draw probability of a visited edge."""
+    """Return the draw probability of a visited edge."""
     if edge.proof != ONGOING:
         return np.float32(edge.proof == 0)
     return edge.draw_sum / np.float32(edge.visits)
 
 
 @compiled
-def may_choose(tree: Tree, settings: Settings, g: Index, edge: Index) -> bool:
-    """Whether the root may choose `edge`: not if it is proved to give something away."""
+def can_choose(tree: Tree, settings: Settings, g: Index, edge: Index) -> bool:
+    """Return whether the root may choose `edge`: it is not proved worse than the root."""
     proof, root = tree.edges[g, edge].proof, tree.nodes[g, 0].proof
     if not settings.prove:
         return True

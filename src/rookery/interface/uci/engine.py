@@ -156,7 +156,7 @@ class Engine:
             known = self._placed[1]
             if board.actions[: len(known)] == known:
                 moves = board.actions[len(known) :]
-        search.place(board.state, board.repetitions, moves=moves, only=only)
+        search.set_position(board.state, board.repetitions, moves=moves, only=only)
         self._placed = (first, list(board.actions))
 
     def _named(self, moves: tuple[str, ...]) -> list[Action]:
@@ -197,8 +197,8 @@ class Engine:
 def _warm_up(search: AnalysisSearch) -> None:
     """Have every kernel ready before a clock runs."""
     board: Any = Board(search.game)
-    search.place(board.state, board.repetitions)
+    search.set_position(board.state, board.repetitions)
     search.grow(WARM_SIMULATIONS)
-    action = search.lines()[0].actions[0]
+    action = search.variations()[0].actions[0]
     board.play(action)
-    search.place(board.state, board.repetitions, moves=[action])
+    search.set_position(board.state, board.repetitions, moves=[action])

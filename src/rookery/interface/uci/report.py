@@ -56,7 +56,7 @@ def info_lines(
         moves = " ".join(write_moves(game, state, line.actions))
         chances = f" wdl {permille(line)}" if wdl else ""
         yield (
-            f"info depth {max(1, growth.depth)} seldepth {max(growth.deepest, len(line.actions))}"
+            f"info depth {max(1, growth.depth)} seldepth {max(growth.max_depth, len(line.actions))}"
             f" multipv {rank} score {score(line)}{chances} {end}"
             f" time {round(1000 * seconds)} pv {moves}"
         )

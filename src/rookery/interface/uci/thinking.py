@@ -51,7 +51,7 @@ class Thinking:
             if self._is_held and self._search.is_finished and not self._is_stopped:
                 self._obey(self._inbox.take())
         self._report()
-        best = self._search.lines(1)[0].actions[:2]
+        best = self._search.variations(1)[0].actions[:2]
         words = ["bestmove", " ponder "]
         moves = write_moves(self._board.game, self._board.state, best)
         self._say(f"{words[0]} {words[1].join(moves)}")
@@ -73,7 +73,7 @@ class Thinking:
         """How many simulations may come now."""
         if self._limits.nodes is None or self._is_held:
             return SLICE
-        return min(SLICE, self._limits.nodes - self._search.growth.simulations)
+        return min(SLICE, self._limits.nodes - self._search.progress.simulations)
 
     def _watch(self) -> bool:
         """Called after every wave: whether to stop."""
@@ -89,7 +89,7 @@ class Thinking:
     def _is_done(self) -> bool:
         if self._is_stopped or self._is_held:
             return self._is_stopped
-        limits, growth = self._limits, self._search.growth
+        limits, growth = self._limits, self._search.progress
         is_late = self._deadline is not None and self._last + self._longest >= self._deadline
         has_nodes = limits.nodes is not None and growth.simulations >= limits.nodes
         is_deep = limits.depth is not None and growth.depth >= limits.depth
@@ -116,8 +116,8 @@ class Thinking:
             self._later.append(line)
 
     def _report(self) -> None:
-        options, growth = self._options, self._search.growth
-        lines = self._search.lines(options.number("MultiPV"))
+        options, growth = self._options, self._search.progress
+        lines = self._search.variations(options.number("MultiPV"))
         seconds, wdl = time.perf_counter() - self._start, bool(options.values["UCI_ShowWDL"])
         game, state = self._board.game, self._board.state
         for line in info_lines(game, state, lines, growth, seconds=seconds, wdl=wdl):

@@ -5,10 +5,11 @@ could start the run. So it is tried again only after a sign of life: a run that 
 lock's file first, and then takes it at once.
 """
 
-import fcntl
 import os
 import time
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 from rookery.interface.watch.stats_tail import NEVER
 
@@ -43,8 +44,4 @@ class LockProbe:
 
     def _try(self) -> bool:
         with open(self._path, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-            return False
+            return not lock_descriptor(file.fileno(), blocking=False)

@@ -14,9 +14,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import IO, Any
 
-from filelock import AcquireReturnProxy, FileLock, Timeout
+from filelock import lock_descriptor
 
 from rookery.base import RunFolderError, write_atomic
 from rookery.games import Game, load_game
@@ -100,8 +100,11 @@ class RunFolder:
         write_atomic(self.path / "config.json", to_json(config).encode())
         self.config = config
 
-    def lock(self) -> AcquireReturnProxy:
-        """Lock the folder until the context is left; RunFolderError if another process has it."""
+    def lock(self) -> IO[bytes]:
+        """Lock the folder until the file that is returned is closed.
+
+        Raise RunFolderError if another process has locked it.
+        """
         lock = hold(self.path)
         for draft in self.path.rglob(".*.draft"):  # left by a process that was killed
             draft.unlink()
@@ -152,12 +155,13 @@ class RunFolder:
         return self.load_weights(0)
 
 
-def hold(folder: Path) -> AcquireReturnProxy:
-    """Lock a folder that is trained in, until the context that is returned is left."""
-    try:
-        return FileLock(folder / ".lock").acquire(timeout=0)
-    except Timeout as error:
-        raise RunFolderError(f"{folder} is being trained by another process") from error
+def hold(folder: Path) -> IO[bytes]:
+    """Lock any folder that is trained in until the returned file is closed."""
+    file = open(folder / ".lock", "wb")  # noqa: SIM115
+    if not lock_descriptor(file.fileno(), blocking=False):
+        file.close()
+        raise RunFolderError(f"{folder} is being trained by another process")
+    return file
 
 
 def _make_folders(run: Path) -> None:

@@ -107,7 +107,7 @@ class Study:
         try:
             self._load()
         except BaseException:
-            self._lock.lock.release()
+            self._lock.close()
             raise
         for trial in self._study.get_trials(states=(self._states.RUNNING,)):
             self._try_again(trial)
@@ -123,7 +123,7 @@ class Study:
     ) -> None:
         self._storage.remove_session()
         self._storage.engine.dispose()
-        self._lock.lock.release()
+        self._lock.close()
 
     def _load(self) -> None:
         """Read the trials so far; every session of a study has a seed of its own."""

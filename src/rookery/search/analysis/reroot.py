@@ -1,7 +1,7 @@
-"""A tree whose root moves on: what lies below the moves made is kept, the rest is dropped.
+"""Reuse of a tree after moves: a node becomes the root, its subtree is kept.
 
-Children stand behind their parents in the arena, and edges in the order of their nodes, so that
-one sweep moves all that is kept to the front, in place.
+Children have higher indices than their parents, and edges are in the order of their nodes.
+Therefore one pass moves the subtree to the front, in place.
 """
 
 from functools import cache
@@ -19,7 +19,7 @@ from rookery.search.tree import ROOT, UNVISITED, Tree, edges_of
 
 @compiled
 def find_node(tree: Tree, actions: NDArray[np.int32]) -> Index:
-    """The node where `actions` lead from the root, if it has edges; else UNVISITED."""
+    """Return the node that `actions` reach from the root if it has edges, else UNVISITED."""
     node = ROOT
     for action in actions:
         first, count = edges_of(tree, ROOT, node)
@@ -34,26 +34,29 @@ def find_node(tree: Tree, actions: NDArray[np.int32]) -> Index:
 
 
 @compiled
-def move_node(tree: Tree, steps: NDArray[Any], node: Index, goal: Index, first: Index) -> Index:
-    """Move `node` to `goal` and its edges to `first`; where the next edges go."""
+def move_node(tree: Tree, steps: NDArray[Any], node: Index, target: Index, first: Index) -> Index:
+    """Move `node` to `target` and its edges to `first`; return the end of those edges."""
     begin, count = edges_of(tree, ROOT, node)
-    tree.states[0, goal] = tree.states[0, node]
-    tree.nodes[0, goal] = tree.nodes[0, node]
+    tree.states[0, target] = tree.states[0, node]
+    tree.nodes[0, target] = tree.nodes[0, node]
     if tree.keys.shape[1] > 1:
-        tree.keys[0, goal] = tree.keys[0, node]
-    tree.nodes[0, goal].first_edge = first
+        tree.keys[0, target] = tree.keys[0, node]
+    tree.nodes[0, target].first_edge = first
     for i in range(count):
         tree.edges[0, first + i] = tree.edges[0, begin + i]
         child = tree.edges[0, first + i].child
         if child != UNVISITED:
-            steps[child].node = goal
+            steps[child].node = target
             steps[child].edge = first + i
     return first + count
 
 
 @compiled
-def keep_below(tree: Tree, steps: NDArray[Any], root: Index) -> None:
-    """Make `root` the root and drop what is not below it; `steps` [N] then lead to each node."""
+def keep_subtree(tree: Tree, steps: NDArray[Any], root: Index) -> None:
+    """Make `root` the root and remove all nodes outside its subtree.
+
+    steps: [N] receives the parent and the incoming edge of each node.
+    """
     search = tree.searches[0]
     for node in range(root, search.nodes_used):
         steps[node].node = UNVISITED
@@ -71,11 +74,11 @@ def keep_below(tree: Tree, steps: NDArray[Any], root: Index) -> None:
 
 
 @compiled
-def retrace(tree: Tree, steps: NDArray[Any], node: Index) -> None:
-    """Make the way to `node` the tree's current path."""
-    length, above = 0, node
-    while above != 0:
-        above = np.int64(steps[above].node)
+def restore_path(tree: Tree, steps: NDArray[Any], node: Index) -> None:
+    """Make the path to `node` the tree's current path."""
+    length, ancestor = 0, node
+    while ancestor != 0:
+        ancestor = np.int64(steps[ancestor].node)
         length += 1
     tree.searches[0].path_length = length
     for i in range(length - 1, -1, -1):
@@ -85,31 +88,34 @@ def retrace(tree: Tree, steps: NDArray[Any], node: Index) -> None:
 
 @cache
 def bind(rules: ModuleType) -> ModuleType:
-    """`move_on`: the root goes to a node of the tree."""
-    recognition = bind_repetition_checks(rules)
+    """Bind `reroot(tree, steps, root)`."""
+    repetitions = bind_repetition_checks(rules)
 
     @compiled
-    def settle(tree, steps, node):  # type: ignore[no-untyped-def]
-        """Prove `node` anew: what came back once within the search has now only been seen once."""
+    def prove_again(tree, steps, node):  # type: ignore[no-untyped-def]
+        """Return the proof of `node`, given the positions played before the new root.
+
+        A repetition within the old search may now be the first one on the board.
+        """
         if tree.nodes[0, node].num_edges > 0:
             return prove(tree, ROOT, node)
         if tree.nodes[0, node].proof == DRAW:
-            retrace(tree, steps, node)
-            recognition.leaf(tree, ROOT, node)
+            restore_path(tree, steps, node)
+            repetitions.leaf(tree, ROOT, node)
             return np.int64(rules.outcome(tree.states[0, node]))
         return np.int64(tree.nodes[0, node].proof)
 
     @compiled
-    def move_on(tree, steps, root):  # type: ignore[no-untyped-def]
-        """Make node `root` the root; the caller has noted what stands before it now."""
-        keep_below(tree, steps, root)
+    def reroot(tree, steps, root):  # type: ignore[no-untyped-def]
+        """Make node `root` the root; the caller has updated the positions played before it."""
+        keep_subtree(tree, steps, root)
         for node in range(tree.searches[0].nodes_used - 1, -1, -1):
-            proof = settle(tree, steps, np.int64(node))  # type: ignore[no-untyped-call]
+            proof = prove_again(tree, steps, np.int64(node))  # type: ignore[no-untyped-call]
             tree.nodes[0, node].proof = proof
             if node > 0:
                 edge = tree.edges[0, steps[node].edge]
                 edge.proof = proof if proof == ONGOING else -proof
                 if proof == ONGOING and tree.nodes[0, node].num_edges == 0:
-                    edge.child = UNVISITED  # a draw no more: to be looked at again
+                    edge.child = UNVISITED  # no longer a draw: evaluate it again
 
-    return namespace(f"{rules.__name__}.reroot", {"move_on": move_on})
+    return namespace(f"{rules.__name__}.search.reroot", {"reroot": reroot})

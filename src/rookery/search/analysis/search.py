@@ -1,0 +1,204 @@
+"""Search of one position, for as long as the caller likes.
+
+Other searches batch leaves across games. This one grows a single tree and gathers several of its
+leaves per network call, as few as keep the device busy. Its result can be read at any time, and
+the subtree below the moves played is reused for the next position.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rookery.base import Index
+from rookery.games import ONGOING, Action, Game, Repetitions, State
+from rookery.search.analysis import leaf_batch, reroot
+from rookery.search.analysis.variations import Variation, read_variations
+from rookery.search.config import SearchConfig
+from rookery.search.protocols import Evaluator
+from rookery.search.tree import ROOT, STEP, UNVISITED, Tree, layout, new_tree
+
+MAX_LEAVES = 64
+"""Largest batch that `choose_leaves` tries; selecting leaves then takes as long as a GPU call."""
+MIN_SPEEDUP_EXPONENT = 0.25
+"""A batch n times as large must be n to this power times as fast: 1.19 times if doubled."""
+MAX_SIZE_RATIO = 4
+"""Batch sizes tried, relative to the best so far: one measurement may be disturbed."""
+MAX_BATCH_SECONDS = 0.04
+"""A search can stop only between batches."""
+MEASURE_SECONDS = 0.1
+MIN_NODES = 1024
+_NO_TABLE = np.zeros((1, 1), np.int32)  # only Gumbel search reads its visit table
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """Work done since `AnalysisSearch.set_position`."""
+
+    simulations: int
+    evaluations: int
+    depth: int
+    """Average length of a simulation's path, in plies."""
+    max_depth: int
+    fullness: float
+    """Share of the tree's memory in use."""
+
+
+class AnalysisSearch:
+    """One tree that grows by PUCT, without noise."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        *,
+        config: SearchConfig,
+        max_nodes: int,
+        leaves: int = 0,
+    ) -> None:
+        """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured)."""
+        self.game = game
+        self.leaves = leaves or choose_leaves(game, evaluator)
+        self._evaluator = evaluator
+        self._settings = replace(config, method="puct", prove=True).settings(explore=False)
+        self._tree = new_tree(game, 1, max_nodes)
+        self._tree.streams[:] = 1
+        self._batch = leaf_batch.new_leaf_batch(self._tree, self.leaves)
+        self._planes = np.zeros((self.leaves, *game.planes_shape), np.float32)
+        self._steps = np.zeros(max_nodes + 2, np.dtype((np.record, STEP)))
+        self._plies = np.zeros(max_nodes + 2, np.int32)
+        self._kernels, self._reroot = leaf_batch.bind(game.rules), reroot.bind(game.rules)
+        self._can_reuse = False
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, as a batch of one."""
+        return self._tree
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether more simulations would change nothing: the root is proved or the tree full."""
+        is_proved = self._tree.nodes[0, 0].proof != ONGOING
+        return bool(is_proved or not leaf_batch.has_room(self._tree, 0))
+
+    @property
+    def progress(self) -> SearchProgress:
+        """Work done since the last `set_position`."""
+        counters, search = self._batch.counters, self._tree.searches[0]
+        simulations = int(counters[leaf_batch.SIMULATIONS])
+        nodes, edges = self._tree.nodes.shape[1], self._tree.edges.shape[1]
+        return SearchProgress(
+            simulations=simulations,
+            evaluations=int(counters[leaf_batch.EVALUATIONS]),
+            depth=round(int(counters[leaf_batch.DEPTH_SUM]) / max(1, simulations)),
+            max_depth=int(counters[leaf_batch.MAX_DEPTH]),
+            fullness=float(max(search.nodes_used / nodes, search.edges_used / edges)),
+        )
+
+    def set_position(
+        self,
+        state: State,
+        repetitions: Repetitions,
+        *,
+        moves: Sequence[Action] | None = None,
+        only: Sequence[Action] = (),
+    ) -> None:
+        """Make `state` the root; it must not be terminal.
+
+        repetitions: positions played before `state`, for a batch of one.
+        moves: moves from the last position to `state`, if any; the tree below them is reused.
+        only: root moves to search; all if empty.
+        """
+        node: Index = UNVISITED
+        if moves is not None and self._can_reuse and not only:
+            node = reroot.find_node(self._tree, np.array(moves, np.int32))
+        self._tree.past[:], self._tree.past_counts[:] = repetitions.keys, repetitions.counts
+        self._batch.counters[:] = 0
+        if node == UNVISITED:
+            self._begin(state)
+        else:
+            if node > 0:
+                self._reroot.reroot(self._tree, self._steps, node)
+            self._tree.states[0, 0] = state
+        self._can_reuse = not only
+        if only:
+            self._restrict(only)
+        self._kernels.prove_terminal_moves(self._tree, ROOT)
+
+    def grow(self, simulations: int, is_stopped: Callable[[], bool] | None = None) -> int:
+        """Run `simulations`, or fewer if `is_stopped` after a batch; return how many were run."""
+        tree, before = self._tree, self.progress.simulations
+        search = tree.searches[0]
+        search.simulations_left = 0 if self.is_finished else simulations
+        while search.simulations_left > 0:
+            arguments = (tree, self._settings, _NO_TABLE, self._batch, self._planes)
+            count = self._kernels.gather(*arguments)
+            if count:
+                self._evaluate(count)
+            if (is_stopped and is_stopped()) or self.is_finished:
+                break
+        return self.progress.simulations - before
+
+    def variations(self, count: int = 1) -> list[Variation]:
+        """Return the principal variations of the `count` best moves, best first."""
+        return read_variations(self._tree, self._plies, count)
+
+    def _begin(self, state: State) -> None:
+        self._tree.states[0, 0] = state
+        self._kernels.begin(self._tree, self._settings, self._batch, self._planes)
+        self._evaluate(1)
+
+    def _evaluate(self, count: int) -> None:
+        logits, wdl = self._evaluator(self._planes[:count])
+        self._kernels.ascend(self._tree, self._settings, self._batch, logits, wdl)
+
+    def _restrict(self, only: Sequence[Action]) -> None:
+        """Keep only some edges of a new root, and normalise their priors."""
+        root = self._tree.nodes[0, 0]
+        edges = self._tree.edges[0, root.first_edge : root.first_edge + root.num_edges]
+        kept = edges[np.isin(edges["action"], only)].copy()
+        edges[: len(kept)] = kept
+        root.num_edges = len(kept)
+        total = kept["prior"].sum()
+        edges["prior"] /= total
+        edges["log_prior"] -= np.log(total)
+
+
+def nodes_in_memory(game: Game, megabytes: int) -> int:
+    """Return the number of positions of a tree that takes `megabytes`."""
+
+    def size(nodes: int) -> int:
+        return sum(
+            np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+            for dtype, shape in layout(game, 1, nodes)
+        )
+
+    per_max_plies = size(2 * game.max_plies) - size(game.max_plies)
+    fixed = size(game.max_plies) - per_max_plies
+    return max(MIN_NODES, int((megabytes * 2**20 - fixed) / (per_max_plies / game.max_plies)))
+
+
+def choose_leaves(game: Game, evaluator: Evaluator) -> int:
+    """Return the fewest leaves per batch that keep the evaluator busy, by measurement."""
+    leaves, best_rate, size = 1, _measure_rate(game, evaluator, 1), 2
+    while size <= min(MAX_LEAVES, MAX_SIZE_RATIO * leaves):
+        rate = _measure_rate(game, evaluator, size)
+        if size / rate > MAX_BATCH_SECONDS:
+            break
+        if rate > best_rate * (size / leaves) ** MIN_SPEEDUP_EXPONENT:
+            leaves, best_rate = size, rate
+        size *= 2
+    return leaves
+
+
+def _measure_rate(game: Game, evaluator: Evaluator, rows: int) -> float:
+    """Return positions per second of the fastest call: other processes may slow some down."""
+    planes = np.zeros((rows, *game.planes_shape), np.float32)
+    evaluator(planes)
+    best, end = np.inf, time.perf_counter() + MEASURE_SECONDS
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        evaluator(planes)
+        best = min(best, time.perf_counter() - start)
+    return rows / best
