@@ -81,10 +81,10 @@ class OurBoard:
         return int(self.game.rules.outcome(self.state))
 
     def write(self, action: Action) -> str:
-        return str(self.game.module.write_move(self.state, action))
+        return str(self.game.write_move(self.state, action))
 
     def play(self, move: str) -> None:
-        self.make(self.game.module.read_move(self.state, move))
+        self.make(self.game.read_move(self.state, move))
 
     def make(self, action: Action) -> None:
         self._play(self._memory, self.state, action, 0)

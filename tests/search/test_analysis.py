@@ -32,7 +32,7 @@ def play_on(search: AnalysisSearch, board: Board, moves: str) -> list[int]:
     """Make `moves` in the game, and let the search follow."""
     before = len(board.actions)
     for move in moves.split():
-        board.play(board.game.module.read_move(board.state, move))
+        board.play(board.game.read_move(board.state, move))
     made = board.actions[before:]
     search.place(board.state, board.repetitions, moves=made)
     return made
@@ -121,7 +121,7 @@ def test_mates_are_found_and_counted(position: str) -> None:
     assert line.proof == WIN and line.value == 1.0 and line.wdl == (1.0, 0.0, 0.0)
     assert moves <= (line.plies + 1) // 2 <= moves + 3
     if best:
-        assert CHESS.module.write_move(board.state, line.actions[0]) == best
+        assert CHESS.write_move(board.state, line.actions[0]) == best
         assert line.plies == 2 * moves - 1 == len(line.actions)
 
 
@@ -142,9 +142,7 @@ def test_fifty_moves_are_a_draw() -> None:
 def test_stalemate_is_a_draw() -> None:
     search, board = new_single(CHESS, "7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")
     search.grow(400)
-    written = {
-        CHESS.module.write_move(board.state, line.actions[0]): line for line in search.lines(99)
-    }
+    written = {CHESS.write_move(board.state, line.actions[0]): line for line in search.lines(99)}
     assert written["f5f7"].proof == DRAW and search.lines()[0].proof == WIN
 
 
@@ -152,7 +150,7 @@ def test_the_third_repetition_is_a_draw() -> None:
     search, board = new_single(CHESS)
     play_on(search, board, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
     search.grow(200)
-    back = CHESS.module.read_move(board.state, "f6g8")
+    back = CHESS.read_move(board.state, "f6g8")
     line = next(line for line in search.lines(99) if line.actions[0] == back)
     assert line.proof == DRAW and line.value == 0.0 and line.actions == (back,)
 
@@ -161,7 +159,7 @@ def made_from(board: Board, moves: Sequence[str]) -> list[int]:
     """The actions of `moves` from the present position on."""
     state, actions = board.state.copy(), []
     for move in moves:
-        actions.append(board.game.module.read_move(state, move))
+        actions.append(board.game.read_move(state, move))
         board.game.rules.play(state, actions[-1])
     return actions
 

@@ -33,6 +33,6 @@ def _load(name: str) -> tuple[Opening, ...]:
 def _read(rules: Game, line: str) -> Opening:
     state, opening = rules.new_states(1)[0], []
     for move in line.split():
-        opening.append(rules.module.read_move(state, move))
+        opening.append(rules.read_move(state, move))
         rules.rules.play(state, opening[-1])
     return tuple(opening)

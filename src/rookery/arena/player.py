@@ -55,6 +55,6 @@ def ask(
         raise IllegalPosition(
             f"{player.name} chose action {actions[wrong]} in {game.name}, where only"
             f" {game.legal_actions(states[wrong])} are legal; was it made for another game?\n"
-            f"{game.module.show(states[wrong])}"
+            f"{game.show(states[wrong])}"
         )
     return actions.astype(np.int32)

@@ -43,7 +43,7 @@ class UciPlayer:
 
     def _positions(self, states: States, past: Past | None) -> list[str]:
         if past is None:
-            return [f"fen {self._game.module.write_position(state)}" for state in states]
+            return [f"fen {self._game.write_position(state)}" for state in states]
         for line in list(self._written)[: max(0, len(self._written) - MOST_WRITTEN)]:
             del self._written[line]
         return [self._position(tuple(moves)) for moves in past.moves]
@@ -60,10 +60,10 @@ class UciPlayer:
         state, text = self._written.get(old, first)
         state = state.copy()
         for action in line[len(old) :]:
-            text = f"{text} {self._game.module.write_move(state, action)}"
+            text = f"{text} {self._game.write_move(state, action)}"
             self._game.rules.play(state, action)
             if not self._game.rules.reversible_plies(state):
-                text = f"fen {self._game.module.write_position(state)} moves"
+                text = f"fen {self._game.write_position(state)} moves"
         self._written[line] = state, text
         return text
 
@@ -72,9 +72,9 @@ class UciPlayer:
         if isinstance(answer, EngineFault):
             return self._forfeit(str(answer))
         try:
-            action: Action = self._game.module.read_move(state, answer)
+            action: Action = self._game.read_move(state, answer)
         except IllegalPosition:
-            position = self._game.module.write_position(state)
+            position = self._game.write_position(state)
             return self._forfeit(f"answered {answer[:20]!r} in {position}, which is no legal move")
         return action
 
