@@ -187,6 +187,11 @@ def test_an_ambiguous_move_is_rejected() -> None:
         CHESS.read_move(CHESS.position("4k3/8/8/8/8/8/R6R/4K3 w - -"), "Rb2")
 
 
+def test_a_check_by_two_knights_can_only_be_evaded_by_the_king() -> None:
+    fen = "4n2k/2K5/3N4/1n6/8/8/8/8 w - - 0 1"
+    assert OurBoard(fen).moves() == PythonBoard(fen).moves()
+
+
 def key(text: str) -> int:
     return int(CHESS.rules.key(CHESS.position(text)))
 

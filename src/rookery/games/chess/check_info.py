@@ -108,11 +108,13 @@ def check_info(state: State) -> CheckInfo:
     file_mask, file_pins = scan(state, occupied, king, 1)
     diagonal_mask, diagonal_pins = scan(state, occupied, king, 2)
     antidiagonal_mask, antidiagonal_pins = scan(state, occupied, king, 3)
-    slider_mask = rank_mask & file_mask & diagonal_mask & antidiagonal_mask
+    check_mask = rank_mask & file_mask & diagonal_mask & antidiagonal_mask
+    if leapers:  # no piece can capture two of them
+        check_mask &= leapers if not leapers & (leapers - U1) else U0
     return CheckInfo(
         occupied,
         attacked_squares(state, occupied ^ king),
-        slider_mask & (leapers if leapers else ALL),
+        check_mask,
         rank_pins | file_pins,
         diagonal_pins | antidiagonal_pins,
         leapers,
