@@ -41,7 +41,7 @@ def check_compiled(played: RandomGames) -> str:
             _compare(game, twin, state, state.copy(), line)
             if game.rules.outcome(state) == ONGOING:
                 _compare_play(game, twin, state, line, played.rng)
-    return f"compiled and interpreted rules agree in {len(positions[::stride])} positions"
+    return f"compiled and uncompiled rules agree in {len(positions[::stride])} positions"
 
 
 def _compare_play(
