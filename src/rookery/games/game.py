@@ -209,7 +209,7 @@ def from_module(module: ModuleType, source: bytes = b"") -> Game:
 
     `source` is the content of the module's file, or empty for a shipped game.
     """
-    repetition = ("REPETITION_WINDOW", *REPETITION_FUNCTIONS)
+    repetition: tuple[str, ...] = ("REPETITION_WINDOW", *REPETITION_FUNCTIONS)
     if not any(hasattr(module, name) for name in repetition):
         repetition = ()
     needed = (*TABLES, *FUNCTIONS, *repetition, *TEXT_FUNCTIONS)
