@@ -1,6 +1,6 @@
-"""Chess boards of other people, who are asked what ours should say, and random games to ask about.
+"""Our chess and other implementations behind one interface, and players for random games.
 
-Moves are written as UCI writes them, outcomes are for the player to move.
+Moves are written in UCI, outcomes are for the player to move.
 """
 
 from typing import Any, Protocol
@@ -33,12 +33,12 @@ STARTS = (
     "8/5k2/8/8/3N4/8/1b2K2p/8 w - - 0 70",
 )
 TASTES = ("any", "again", "pawns", "home", "greed")
-"""What random players like: all moves, going back, pawns, castling, taking."""
+"""What random players prefer: any move, moving back, pawn moves, castling, captures."""
 ORIGINS, TARGETS = (FROM_TO & 63).tolist(), (FROM_TO >> 6 & 63).tolist()
 
 
 def _texts(is_black: bool) -> dict[tuple[Action, int], str]:
-    """How actions are written, for other pieces (0) and for pawns (1)."""
+    """Return the UCI text of each action, for other pieces (0) and for pawns (1)."""
     texts = {}
     for action, (origin, target) in enumerate(zip(ORIGINS, TARGETS, strict=True)):
         squares = (square ^ 56 if is_black else square for square in (origin, target))
@@ -53,7 +53,7 @@ TEXTS = (_texts(False), _texts(True))
 
 
 class Board(Protocol):
-    """What a board is asked."""
+    """What the tests need of an implementation."""
 
     def moves(self) -> set[str]: ...
 
@@ -63,35 +63,35 @@ class Board(Protocol):
 
 
 class OurBoard:
-    """The rules under test, with the memory of one game."""
+    """The rules under test, with the repetitions of one game."""
 
     def __init__(self, fen: str = chess.STARTING_FEN, rules: Game = CHESS) -> None:
         self.game, self.state = rules, rules.position(fen)
-        self._memory = new_repetitions(rules, 1)
+        self._repetitions = new_repetitions(rules, 1)
         self._play = bind_repetitions(rules.rules).play
 
     def actions(self) -> list[Action]:
         return self.game.legal_actions(self.state)
 
     def moves(self, actions: list[Action] | None = None) -> set[str]:
-        """How the legal actions, which the caller may know already, are written."""
+        """Return the legal moves, given as `actions` if the caller knows them."""
         return {self.write(action) for action in actions or self.actions()}
 
     def outcome(self) -> int:
         return int(self.game.rules.outcome(self.state))
 
     def write(self, action: Action) -> str:
-        return str(self.game.module.write_move(self.state, action))
+        return str(self.game.write_move(self.state, action))
 
     def play(self, move: str) -> None:
-        self.make(self.game.module.read_move(self.state, move))
+        self.make(self.game.read_move(self.state, move))
 
     def make(self, action: Action) -> None:
-        self._play(self._memory, self.state, action, 0)
+        self._play(self._repetitions, self.state, action, 0)
 
 
 class OurQuickBoard(OurBoard):
-    """The same, which looks up how moves are written: records are slow to read one by one."""
+    """The same with moves from a table, because reading single records is slow."""
 
     def moves(self, actions: list[Action] | None = None) -> set[str]:
         texts, pawns = TEXTS[int(self.state.black)], int(self.state.pawns)
@@ -123,7 +123,7 @@ class PythonBoard:
 
 
 class RustBoard:
-    """rust-chess, which is quicker."""
+    """rust-chess, which is faster."""
 
     def __init__(self, fen: str = chess.STARTING_FEN) -> None:
         self.board = rust_chess.Board(fen)
@@ -147,7 +147,7 @@ class RustBoard:
 def choose(
     state: Any, actions: list[Action], taste: str, last: Action, stream: np.random.Generator
 ) -> Action:
-    """A random move of a player of `taste`; `last` is that player's move before."""
+    """Return a random move of a player of `taste`, whose previous move was `last`."""
     liked = _liked(state, actions, taste, last) if stream.random() < 0.7 else []
     pool = liked or actions
     return pool[int(stream.random() * len(pool))]

@@ -196,7 +196,7 @@ def test_python_of_an_exported_net_works(
 def test_the_game_of_the_docs_is_short_and_keeps_the_contract(newcomer: Path) -> None:
     assert len((newcomer / "hexapawn.py").read_text().splitlines()) < 100
     findings = check_game(load_game(str(newcomer / "hexapawn.py")), games=10)
-    assert all(finding.ok and not finding.doubtful for finding in findings), findings
+    assert all(finding.passed and not finding.is_warning for finding in findings), findings
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *LINKED])

@@ -61,7 +61,7 @@ def expects_to_win(
 
 def test_the_search_takes_a_draw_by_repetition_from_the_history() -> None:
     chess = load_game("chess")
-    board = Board.read(chess, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
+    board = Board.from_text(chess, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
     config = SearchConfig(method="puct")
     searching = SearchPlayer(
         chess, expects_to_win, config=config, simulations=100, seed=0, name="losing"

@@ -57,7 +57,7 @@ def test_a_second_process_loads_the_kernel_from_the_cache(tmp_path: Path) -> Non
 
 def test_an_edit_of_a_users_rules_recompiles_kernels(tmp_path: Path) -> None:
     rules = tmp_path / "mygame.py"
-    text = Path(str(load_game("tictactoe").module.__file__)).read_text()
+    text = load_game("tictactoe").path.read_text()
     rules.write_text(text.replace('NAME = "tictactoe"', 'NAME = "mygame"'))
     assert run_kernel(tmp_path, rules) == (9, 0, 1)
     rules.write_text(rules.read_text().replace("for cell in range(9):\n        if", EDIT))

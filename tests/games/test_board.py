@@ -1,4 +1,4 @@
-"""A game under way: repetition is noticed, and moves can be taken back."""
+"""A board counts repetitions, undoes moves and reads text."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SHUFFLE = "Nf3 Nf6 Ng1 Ng8"
 
 def play(board: Board, moves: str) -> None:
     for move in moves.split():
-        board.play(board.game.module.read_move(board.state, move))
+        board.play(board.game.read_move(board.state, move))
 
 
 def test_the_third_repetition_ends_the_game() -> None:
@@ -22,28 +22,28 @@ def test_the_third_repetition_ends_the_game() -> None:
     assert CHESS.rules.outcome(board.state) == DRAW
 
 
-def test_moves_taken_back_are_forgotten() -> None:
+def test_undone_moves_do_not_count_as_repetitions() -> None:
     board = Board(CHESS)
     play(board, f"{SHUFFLE} {SHUFFLE}")
-    board.take_back(4)
+    board.undo(4)
     assert len(board.actions) == 4 and board.state.repeats == 1
     assert CHESS.rules.outcome(board.state) == ONGOING
 
 
 def test_a_position_may_be_followed_by_moves() -> None:
-    board = Board.read(CHESS, f"startpos moves {SHUFFLE} {SHUFFLE}")
+    board = Board.from_text(CHESS, f"startpos moves {SHUFFLE} {SHUFFLE}")
     assert CHESS.rules.outcome(board.state) == DRAW and len(board.actions) == 8
 
 
-def test_moves_alone_are_remembered_too() -> None:
-    board = Board.read(CHESS, f"{SHUFFLE} {SHUFFLE}")
+def test_moves_alone_count_as_repetitions() -> None:
+    board = Board.from_text(CHESS, f"{SHUFFLE} {SHUFFLE}")
     assert CHESS.rules.outcome(board.state) == DRAW and len(board.actions) == 8
     with pytest.raises(IllegalPosition, match="Nf9"):
-        Board.read(CHESS, "e4 e5 Nf9")
+        Board.from_text(CHESS, "e4 e5 Nf9")
 
 
-def test_games_without_memory_are_read_as_ever() -> None:
-    board = Board.read(CONNECT4, "4453")
+def test_games_without_repetitions_are_read_as_positions() -> None:
+    board = Board.from_text(CONNECT4, "4453")
     assert board.state.tobytes() == CONNECT4.position("4453").tobytes()
     board.play(0)
     assert board.actions == [0]

@@ -1,4 +1,4 @@
-"""The numbers of chess moves: one for each that geometry allows, each with a place on the board."""
+"""Chess actions: one per geometric move, each with a cell in the policy planes."""
 
 import numpy as np
 import torch
@@ -9,16 +9,16 @@ from rookery.nets import NetConfig, build_net
 
 CHESS = load_game("chess")
 CELLS = CHESS.policy_cells
-RIDERS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1))
-JUMPS = ((1, 2), (2, 1), (-1, 2), (2, -1), (1, -2), (-2, 1), (-1, -2), (-2, -1))
+QUEEN_DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1))
+KNIGHT_JUMPS = ((1, 2), (2, 1), (-1, 2), (2, -1), (1, -2), (-2, 1), (-1, -2), (-2, -1))
 
 
 def geometric_moves() -> set[tuple[int, int, int]]:
-    """(origin, target, promotion) of queens, knights, and pawns that become something less."""
+    """Return (origin, target, underpromotion) of all moves of queens, knights and pawns."""
     found = set()
     for file, rank in np.ndindex(8, 8):
-        steps = [(n * a, n * b) for a, b in RIDERS for n in range(1, 8)]
-        for across, up in (*steps, *JUMPS):
+        steps = [(n * a, n * b) for a, b in QUEEN_DIRECTIONS for n in range(1, 8)]
+        for across, up in (*steps, *KNIGHT_JUMPS):
             if 0 <= file + across < 8 and 0 <= rank + up < 8:
                 move = file + 8 * rank, file + across + 8 * (rank + up)
                 found.add((*move, 0))
@@ -27,7 +27,7 @@ def geometric_moves() -> set[tuple[int, int, int]]:
     return found
 
 
-def test_every_geometric_move_has_one_number() -> None:
+def test_every_geometric_move_has_one_action() -> None:
     numbered = [(int(m) & 63, int(m) >> 6 & 63, int(m) >> 12) for m in FROM_TO]
     assert len(numbered) == len(set(numbered)) == CHESS.num_actions == 1858
     assert set(numbered) == geometric_moves()
@@ -36,7 +36,7 @@ def test_every_geometric_move_has_one_number() -> None:
         assert table[origin + 64 * target] + max(0, piece - 1) == action
 
 
-def test_actions_have_cells_of_their_own_at_their_origin() -> None:
+def test_every_action_has_its_own_cell_at_its_origin() -> None:
     assert CELLS is not None and len(set(CELLS.tolist())) == CHESS.num_actions
     assert CELLS.min() >= 0 and CELLS.max() < 73 * 64
     rows, files = CELLS % 64 // 8, CELLS % 8
@@ -44,7 +44,7 @@ def test_actions_have_cells_of_their_own_at_their_origin() -> None:
     assert np.array_equal(7 - rows, origins // 8) and np.array_equal(files, origins % 8)
 
 
-def test_a_plane_of_the_policy_is_one_kind_of_move() -> None:
+def test_a_policy_plane_is_one_kind_of_move() -> None:
     assert CELLS is not None
     steps: dict[int, set[tuple[int, int, int]]] = {}
     for cell, move in zip(CELLS.tolist(), FROM_TO.tolist(), strict=True):
@@ -54,8 +54,8 @@ def test_a_plane_of_the_policy_is_one_kind_of_move() -> None:
     assert len(steps) == 73 and all(len(kinds) == 1 for kinds in steps.values())
 
 
-def test_the_policy_is_read_from_the_board() -> None:
-    """Against the plainest way to say it: a loop over actions."""
+def test_the_policy_head_reads_each_action_from_its_cell() -> None:
+    """Compare the head with a loop over actions."""
     assert CELLS is not None
     net = build_net(
         NetConfig(width=8, depth=1), CHESS.planes_shape, CHESS.num_actions, policy_cells=CELLS

@@ -1,4 +1,4 @@
-"""Random games of chess, ply by ply, against boards of other people."""
+"""Random games of chess, ply by ply, compared with other implementations."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from rookery.games import LOSS, ONGOING, WIN, Action
 FEW, MANY, VERY_MANY = 40, 2_000, 100_000
 BLOCK = 5_000
 SHORT, LONG = 100, 10_000
-"""Plies after which a game is left alone: every day, and for ever."""
+"""Largest numbers of plies in a game: in everyday tests, and in slow ones."""
 
 
 def play_along(
@@ -32,11 +32,11 @@ def play_along(
     taste: str,
     stream: np.random.Generator,
     plies: int,
-    look: Callable[[Action], None] = lambda action: None,
+    on_move: Callable[[Action], None] = lambda action: None,
 ) -> tuple[int, list[str]]:
-    """Play a random game on two boards that must agree; our last outcome, and the moves.
+    """Play a random game on two boards that must agree; return our outcome and the moves.
 
-    The outcome alone may differ from the other's at the end: the caller judges.
+    The caller compares the final outcomes.
     """
     lasts, moves = [0, 0], list[str]()
     while (outcome := ours.outcome()) == other.outcome() == ONGOING and len(moves) < plies:
@@ -45,7 +45,7 @@ def play_along(
         assert len(written) == len(actions) and written == other.moves(), moves
         action = choose(ours.state, actions, taste, lasts[len(moves) % 2], stream)
         lasts[len(moves) % 2] = action
-        look(action)
+        on_move(action)
         moves.append(ours.write(action))
         other.play(moves[-1])
         ours.make(action)
@@ -53,19 +53,21 @@ def play_along(
 
 
 def check_against_python(index: int, plies: int) -> str:
-    """One game, with positions and moves as people write them; how it ended."""
+    """Compare one game, with FEN and SAN in every position; return how it ended."""
     fen, taste = STARTS[index % len(STARTS)], TASTES[index % len(TASTES)]
     ours, other = OurBoard(fen), PythonBoard(fen)
-    module = ours.game.module
+    game = ours.game
 
-    def look(action: Action) -> None:
-        assert module.write_position(ours.state) == other.board.fen()
+    def on_move(action: Action) -> None:
+        assert game.write_position(ours.state) == other.board.fen()
         san = other.board.san(other.board.parse_uci(ours.write(action)))
-        assert module.write_san(ours.state, action) == san
-        assert module.read_move(ours.state, san) == action
+        assert game.write_san(ours.state, action) == san
+        assert game.read_move(ours.state, san) == action
 
     stream = generator(0, "test_chess", index)
-    outcome, moves = play_along(ours, other, taste=taste, stream=stream, plies=plies, look=look)
+    outcome, moves = play_along(
+        ours, other, taste=taste, stream=stream, plies=plies, on_move=on_move
+    )
     assert outcome == other.outcome(), (fen, moves)
     board = other.board
     if outcome == ONGOING:
@@ -91,10 +93,10 @@ def test_many_games_agree_with_python_chess() -> None:
 
 
 def check_against_rust(index: int, plies: int) -> int:
-    """One game; python-chess is asked where rust-chess sees another end. How it ended, for white.
+    """Compare one game and return its outcome for white; python-chess decides disagreements.
 
-    rust-chess knows no draw by several bishops of one colour, and tells positions apart by a pawn
-    that could be taken in passing but for a pin.
+    rust-chess knows no draw by several bishops of one colour, and it distinguishes positions by an
+    en passant capture that a pin forbids.
     """
     fen, taste = STARTS[index % len(STARTS)], TASTES[index // len(STARTS) % len(TASTES)]
     ours, other = OurQuickBoard(fen), RustBoard(fen)

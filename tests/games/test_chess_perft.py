@@ -1,4 +1,4 @@
-"""Chess counts its lines of play as everybody else does, in the six positions that all use."""
+"""Perft of chess in the six standard positions."""
 
 from functools import cache
 from pathlib import Path
@@ -14,14 +14,14 @@ from rookery.games import Game, load_game
 CHESS = load_game("chess")
 TABLE = Path(__file__).with_name("chess_perft.epd")
 EVERYDAY = 20_000_000
-"""Lines that a second or two are enough for."""
+"""Largest number of lines in an everyday test: a second or two."""
 
 
 @cache
 def make_perft(rules: ModuleType) -> Any:
     @compiled
     def perft(states: Any, moves: Any, left: Any) -> Any:
-        """Lines of len(states) - 1 plies from states[0]: the last move of each is made, too."""
+        """Count the lines of len(states) - 1 plies from states[0]; every last move is made."""
         depth, last, lines = 0, len(states) - 1, 0
         left[0] = rules.legal(states[0], moves[0])
         while depth >= 0:
@@ -60,10 +60,10 @@ def cases() -> list[Any]:
 
 
 @pytest.mark.parametrize(("fen", "depth", "lines"), cases())
-def test_chess_counts_its_lines(fen: str, depth: int, lines: int) -> None:
+def test_perft_equals_the_published_counts(fen: str, depth: int, lines: int) -> None:
     assert count_lines(fen, depth) == lines
 
 
-def test_a_variant_counts_the_same() -> None:
+def test_a_variant_has_the_same_perft() -> None:
     kiwipete = TABLE.read_text().splitlines()[1].split(" ;")[0]
     assert count_lines(kiwipete, 4, load_game("chess:history=3")) == 4_085_603

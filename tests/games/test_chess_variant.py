@@ -1,4 +1,4 @@
-"""Chess with earlier positions in its planes: the same game, seen with a memory."""
+"""Chess with earlier positions in its planes has the same rules."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import pytest
 from chess_boards import OurBoard
 from rookery.base import UnknownName, generator
 from rookery.games import ONGOING, check_game, load_game
-from rookery.games.chess.variant import PLANES_EACH
+from rookery.games.chess.variant import PLANES_PER_POSITION
 
-CHESS, LONGER = load_game("chess"), load_game("chess:history=3")
+CHESS, HISTORY = load_game("chess"), load_game("chess:history=3")
 PRESENT, REPEATED = CHESS.planes_shape[0], 15
 
 
@@ -19,33 +19,33 @@ def planes_of(board: OurBoard) -> np.ndarray:
 
 
 def as_seen_later(planes: np.ndarray, plies: int) -> np.ndarray:
-    """The pieces of earlier planes, and the sign of a repetition, as seen so many plies later."""
+    """Return the pieces and the repetition plane as the player to move sees them `plies` later."""
     pieces = planes[:12]
     if plies % 2:
         pieces = np.concatenate([pieces[6:], pieces[:6]])[:, ::-1]
     return np.concatenate([pieces, planes[REPEATED : REPEATED + 1]])
 
 
-def test_earlier_planes_are_those_that_were_seen_then() -> None:
+def test_history_planes_equal_the_earlier_planes() -> None:
     for index in range(3):
         stream, seen = generator(0, "history", index), list[np.ndarray]()
-        plain, longer = OurBoard(), OurBoard(rules=LONGER)
-        while plain.outcome() == longer.outcome() == ONGOING and len(seen) < 60:
+        plain, history = OurBoard(), OurBoard(rules=HISTORY)
+        while plain.outcome() == history.outcome() == ONGOING and len(seen) < 60:
             seen.insert(0, planes_of(plain))
-            found = planes_of(longer)
+            found = planes_of(history)
             assert np.array_equal(found[:PRESENT], seen[0])
             for plies in range(1, 4):
-                first = PRESENT + PLANES_EACH * (plies - 1)
-                past = found[first : first + PLANES_EACH]
+                first = PRESENT + PLANES_PER_POSITION * (plies - 1)
+                past = found[first : first + PLANES_PER_POSITION]
                 if plies < len(seen):
                     assert np.array_equal(past, as_seen_later(seen[plies], plies))
                 else:
-                    assert not past.any(), "nothing stood before the start"
-            assert plain.actions() == longer.actions()
+                    assert not past.any(), "there is nothing before the start"
+            assert plain.actions() == history.actions()
             shuffle = "again" if index else "any"
             action = _pick(plain, shuffle, stream)
             plain.make(action)
-            longer.make(action)
+            history.make(action)
 
 
 def _pick(board: OurBoard, taste: str, stream: np.random.Generator) -> int:
@@ -54,28 +54,28 @@ def _pick(board: OurBoard, taste: str, stream: np.random.Generator) -> int:
     return int(stream.choice(pool))
 
 
-def test_a_repetition_is_seen_in_the_past() -> None:
-    board = OurBoard(rules=LONGER)
+def test_history_planes_show_repetitions() -> None:
+    board = OurBoard(rules=HISTORY)
     for move in ["g1f3", "g8f6", "f3g1", "f6g8", "e2e4"]:
         board.play(move)
-    last = planes_of(board)[PRESENT : PRESENT + PLANES_EACH]
-    assert last[12].all(), "the first position stood there again a ply ago"
+    last = planes_of(board)[PRESENT : PRESENT + PLANES_PER_POSITION]
+    assert last[12].all(), "the first position was repeated one ply ago"
 
 
 def test_rules_and_notation_are_those_of_chess() -> None:
-    assert LONGER.name == "chess:history=3" and LONGER.version == CHESS.version
-    assert LONGER.planes_shape == (16 + 3 * PLANES_EACH, 8, 8)
-    state = LONGER.position("startpos moves e2e4 e7e5")
-    assert CHESS.module.write_position(state) == LONGER.module.write_position(state)
+    assert HISTORY.name == "chess:history=3" and HISTORY.version == CHESS.version
+    assert HISTORY.planes_shape == (16 + 3 * PLANES_PER_POSITION, 8, 8)
+    state = HISTORY.position("startpos moves e2e4 e7e5")
+    assert CHESS.write_position(state) == HISTORY.write_position(state)
     assert state.past[0].any() and not state.past[2].any()
-    fen = LONGER.module.write_position(state)
-    assert not LONGER.position(fen).past.any(), "a FEN has no past"
-    assert LONGER.rules.key(state) == CHESS.rules.key(CHESS.position(fen))
+    fen = HISTORY.write_position(state)
+    assert not HISTORY.position(fen).past.any(), "a FEN has no history"
+    assert HISTORY.rules.key(state) == CHESS.rules.key(CHESS.position(fen))
 
 
-def test_variants_keep_every_promise() -> None:
-    for finding in check_game(LONGER, games=2):
-        assert finding.ok and not finding.doubtful, finding
+def test_variants_pass_every_check() -> None:
+    for result in check_game(HISTORY, games=2):
+        assert result.passed and not result.is_warning, result
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Connect Four against a slow implementation on plain lists, and its notation."""
+"""Connect Four, compared with a slow implementation on lists, and its notation."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ CONNECT4 = load_game("connect4")
 
 
 class SlowBoard:
-    """Connect Four as it is read from the box: columns are lists of stones, 0 moves first."""
+    """Connect Four on columns that are lists of players; player 0 moves first."""
 
     def __init__(self) -> None:
         self.columns: list[list[int]] = [[] for _ in range(7)]
@@ -90,17 +90,17 @@ def test_full_column_is_illegal() -> None:
     state = CONNECT4.position("111111")
     assert CONNECT4.legal_actions(state) == [1, 2, 3, 4, 5, 6]
     with pytest.raises(IllegalPosition, match="column 1 is full"):
-        CONNECT4.module.read_move(state, "1")
+        CONNECT4.read_move(state, "1")
 
 
 @pytest.mark.parametrize("text", ["8", "0", "a", "11x", "1213141" + "2"])
-def test_bad_positions_are_refused(text: str) -> None:
+def test_illegal_positions_are_rejected(text: str) -> None:
     with pytest.raises(IllegalPosition):
         CONNECT4.position(text)
 
 
-def test_a_board_is_drawn_as_it_stands() -> None:
-    assert CONNECT4.module.show(CONNECT4.position("4453")).splitlines() == [
+def test_the_board_is_shown_as_text() -> None:
+    assert CONNECT4.show(CONNECT4.position("4453")).splitlines() == [
         ". . . . . . .",
         ". . . . . . .",
         ". . . . . . .",

@@ -1,4 +1,4 @@
-"""Counts of all lines of play, ply by ply, against published numbers."""
+"""Perft of Tic-Tac-Toe and Connect Four, compared with published counts."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -13,7 +13,7 @@ from rookery.games import DRAW, LOSS, ONGOING, load_game
 def make_perft(rules: ModuleType) -> Callable[..., None]:
     @compiled
     def perft(states: Any, moves: Any, left: Any, counts: Any) -> None:
-        """Count in counts[d] = (lines, lost, drawn) after d plies, depth first."""
+        """Add (lines, lost, drawn) after d plies to counts[d], depth first."""
         depth = 0
         left[0] = rules.legal(states[0], moves[0])
         counts[0, 0] += 1
@@ -37,7 +37,7 @@ def make_perft(rules: ModuleType) -> Callable[..., None]:
 
 
 def count_lines(name: str, depth: int) -> list[list[int]]:
-    """For each ply up to `depth`: lines, lines lost for the player to move, lines drawn."""
+    """Return lines, lines lost for the player to move and lines drawn, by ply."""
     rules = load_game(name)
     states = rules.new_states(depth + 1)
     moves = np.zeros((depth + 1, rules.max_legal), np.int32)
@@ -56,6 +56,6 @@ def test_tictactoe_has_255168_games() -> None:
     assert sum(drawn) == 46080
 
 
-def test_connect4_counts_its_lines() -> None:
+def test_connect4_perft_equals_the_published_counts() -> None:
     lines = [row[0] for row in count_lines("connect4", 7)]
     assert lines == [1, 7, 49, 343, 2401, 16807, 117649, 823536]

@@ -1,4 +1,4 @@
-"""Tic-Tac-Toe: the board as people see it (the counts are in test_perft)."""
+"""Tic-Tac-Toe: outcomes, planes and text (for perft see test_perft)."""
 
 import numpy as np
 import pytest
@@ -29,10 +29,10 @@ def test_planes_show_the_player_to_move_first() -> None:
 
 
 @pytest.mark.parametrize("text", ["55", "0", "x", "123456789", "142536" + "9"])
-def test_bad_positions_are_refused(text: str) -> None:
+def test_illegal_positions_are_rejected(text: str) -> None:
     with pytest.raises(IllegalPosition):
         TICTACTOE.position(text)
 
 
-def test_a_board_is_drawn_as_it_stands() -> None:
-    assert TICTACTOE.module.show(TICTACTOE.position("519")) == "O 2 3\n4 X 6\n7 8 X"
+def test_the_board_is_shown_as_text() -> None:
+    assert TICTACTOE.show(TICTACTOE.position("519")) == "O 2 3\n4 X 6\n7 8 X"

@@ -54,17 +54,17 @@ def test_a_file_that_is_no_rules_module_is_a_mistake(mistake, tmp_path: Path) ->
     path.write_text("NAME = 'mine'\n")
     assert "it lacks VERSION" in mistake("games", "check", path)
     path.write_text("def start(state:\n")
-    assert "cannot be imported as rules (SyntaxError" in mistake("games", "check", path)
+    assert "could not be imported: SyntaxError" in mistake("games", "check", path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('NAME = "mine"', 'NAME = "connect4"', "NAME is connect4, which Rookery has"),
+        ('NAME = "mine"', 'NAME = "connect4"', "NAME is connect4, the name of a shipped game"),
         ('NAME = "mine"', "NAME = 5", "NAME is 5: expected a word"),
         ('NAME = "mine"', 'NAME = "../mine"', "NAME is '../mine': expected a word"),
         ("for view in _VIEWS)", "for view in ())", "SYMMETRIES cannot be read"),
-        ("import numpy as np\n", "import sys\nsys.exit(0)\n", "imported as rules (SystemExit"),
+        ("import numpy as np\n", "import sys\nsys.exit(0)\n", "could not be imported: SystemExit"),
     ],
 )
 def test_tables_that_nothing_can_be_made_of(
@@ -95,7 +95,7 @@ def test_a_run_whose_rules_were_broken_or_lost_says_so(
     broken.write_text("x = (\n")
     (run / "config.json").write_text(json.dumps({**config, "game": str(broken)}))
     assert "has not trusted" in mistake("eval", run)
-    assert "cannot be imported as rules (SyntaxError" in mistake("eval", run, "--trust-rules")
+    assert "could not be imported: SyntaxError" in mistake("eval", run, "--trust-rules")
     (run / "config.json").write_text(json.dumps({**config, "game": str(lost)}))
     assert f"there is no rules file {lost}" in mistake("eval", run)
 

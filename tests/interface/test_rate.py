@@ -47,7 +47,7 @@ def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_
     for _, opening, moves, _, result, fault in lines:
         assert fault == "" and result in (-1, 0, 1)
         chess.replay(opening + moves)
-    sheets = chess.module.read_games(pgn.read_text())
+    sheets = chess.read_games(pgn.read_text())
     assert [list(sheet.actions) for sheet in sheets] == [line[1] + line[2] for line in lines]
     for sheet, (rung, _, _, is_first, result, _) in zip(sheets, lines, strict=True):
         names = sheet.headers["White"], sheet.headers["Black"]

@@ -32,7 +32,7 @@ def play_moves(search: AnalysisSearch, board: Board, moves: str) -> list[int]:
     """Play `moves` on the board, update the search, and return their actions."""
     before = len(board.actions)
     for move in moves.split():
-        board.play(board.game.module.read_move(board.state, move))
+        board.play(board.game.read_move(board.state, move))
     played = board.actions[before:]
     search.set_position(board.state, board.repetitions, moves=played)
     return played
@@ -121,7 +121,7 @@ def test_mates_are_found_and_counted(position: str) -> None:
     assert variation.proof == WIN and variation.value == 1.0 and variation.wdl == (1.0, 0.0, 0.0)
     assert moves <= (variation.plies + 1) // 2 <= moves + 3
     if best:
-        assert CHESS.module.write_move(board.state, variation.actions[0]) == best
+        assert CHESS.write_move(board.state, variation.actions[0]) == best
         assert variation.plies == 2 * moves - 1 == len(variation.actions)
 
 
@@ -143,7 +143,7 @@ def test_stalemate_is_a_draw() -> None:
     search, board = new_analysis(CHESS, "7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")
     search.grow(400)
     written = {
-        CHESS.module.write_move(board.state, each.actions[0]): each
+        CHESS.write_move(board.state, each.actions[0]): each
         for each in search.variations(99)
     }
     assert written["f5f7"].proof == DRAW and search.variations()[0].proof == WIN
@@ -153,7 +153,7 @@ def test_the_third_repetition_is_a_draw() -> None:
     search, board = new_analysis(CHESS)
     play_moves(search, board, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1")
     search.grow(200)
-    back = CHESS.module.read_move(board.state, "f6g8")
+    back = CHESS.read_move(board.state, "f6g8")
     variation = next(each for each in search.variations(99) if each.actions[0] == back)
     assert variation.proof == DRAW and variation.value == 0.0 and variation.actions == (back,)
 
@@ -162,7 +162,7 @@ def read_actions(board: Board, moves: Sequence[str]) -> list[int]:
     """Return the actions of `moves` from the current position."""
     state, actions = board.state.copy(), []
     for move in moves:
-        actions.append(board.game.module.read_move(state, move))
+        actions.append(board.game.read_move(state, move))
         board.game.rules.play(state, actions[-1])
     return actions
 

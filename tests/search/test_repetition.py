@@ -42,11 +42,11 @@ def new_search(fen: str, moves: str, method: str) -> CpuSearch:
 def play_all(state: Any, repetitions: Repetitions, moves: str) -> None:
     play = bind_repetitions(CHESS.rules).play
     for move in moves.split():
-        play(repetitions, state, CHESS.module.read_move(state, move), 0)
+        play(repetitions, state, CHESS.read_move(state, move), 0)
 
 
 def best(search: CpuSearch, decisions: Decisions) -> str:
-    return str(CHESS.module.write_move(search.roots[0], int(decisions.actions[0])))
+    return str(CHESS.write_move(search.roots[0], int(decisions.actions[0])))
 
 
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
@@ -77,7 +77,7 @@ def test_a_third_repetition_is_a_draw_in_the_tree() -> None:
     search = new_search(LOST_POSITION, REPEATING_MOVES, "gumbel")
     search.run(200)
     edges = search.tree.edges[0, : search.tree.nodes[0, 0].num_edges]
-    back = CHESS.module.read_move(search.roots[0], "h2h1")
+    back = CHESS.read_move(search.roots[0], "h2h1")
     proofs = {int(edge.action): int(edge.proof) for edge in edges}
     assert proofs[back] == DRAW
     assert list(proofs.values()).count(DRAW) == 1

@@ -24,7 +24,7 @@ def new_search(rules: Game, positions: list[str], simulations: int, **options: A
     _, wins = WINS[rules.name]
     logits = np.zeros(rules.num_actions, np.float32)
     state = rules.position(WINS[rules.name][0])
-    logits[[rules.module.read_move(state, move) for move in wins]] = -20.0
+    logits[[rules.read_move(state, move) for move in wins]] = -20.0
 
     def evaluate(planes: Any) -> Any:
         count = len(planes)
@@ -44,9 +44,9 @@ def test_a_batched_search_proves_the_win(name: str, method: str, simulations: in
     rules, (position, wins) = load_game(name), WINS[name]
     found = new_search(rules, [position], simulations, method=method).run(simulations)
     state = rules.position(position)
-    assert rules.module.write_move(state, int(found.actions[0])) in wins
+    assert rules.write_move(state, int(found.actions[0])) in wins
     assert found.values[0].tolist() == [1.0, 0.0]
-    winning = [rules.module.read_move(state, move) for move in wins]
+    winning = [rules.read_move(state, move) for move in wins]
     assert found.policy[0, winning].sum() == pytest.approx(1.0)
 
 
@@ -61,7 +61,7 @@ def test_a_search_of_one_position_proves_the_win(name: str, simulations: int) ->
     search.set_position(board.state, board.repetitions)
     search.grow(simulations)
     variation = search.variations()[0]
-    assert rules.module.write_move(board.state, variation.actions[0]) in wins
+    assert rules.write_move(board.state, variation.actions[0]) in wins
     assert (variation.proof, variation.value, variation.plies, len(variation.actions)) == (
         WIN,
         1.0,

@@ -18,7 +18,7 @@ def shuffling(planes: Any) -> tuple[Any, Any]:
     """Wants to move the king's knight out and home again, whichever side it is on."""
     logits = np.zeros((len(planes), CHESS.num_actions), np.float32)
     for move, position in SHUFFLE.items():
-        logits[:, CHESS.module.read_move(CHESS.position(position), move)] = 50
+        logits[:, CHESS.read_move(CHESS.position(position), move)] = 50
     return logits, np.full((len(planes), 3), 1 / 3, np.float32)
 
 

@@ -19,7 +19,7 @@ def remember(fen: str, moves: str) -> tuple[np.record, Repetitions]:
     """The position after `moves`, and what stood before it."""
     state, repetitions = CHESS.position(fen), new_repetitions(CHESS, 1)
     for move in moves.split():
-        action = CHESS.module.read_move(state, move)
+        action = CHESS.read_move(state, move)
         bind_repetitions(CHESS.rules).play(repetitions, state, action, 0)
     return state, repetitions
 

@@ -173,7 +173,7 @@ def test_compiled_code_beside_the_file_is_not_used(tmp_path: Path) -> None:
 
 def test_only_the_rules_that_are_asked_for_are_executed(tmp_path: Path) -> None:
     rules, mark = marked_rules(tmp_path)
-    with pytest.raises(ConfigError, match=r"mine\.py is not the one that was asked for"):
+    with pytest.raises(ConfigError, match=r"mine\.py is not the expected one"):
         load_game(str(rules), OTHER)
     assert not mark.exists()
     found = load_game(str(rules), rules_digest(read_rules(str(rules))))
@@ -187,7 +187,7 @@ def test_workers_refuse_other_rules_than_the_coordinators(
 ) -> None:
     rules, mark = marked_rules(tmp_path)
     job = {"config": to_json(replace(tiny_config, game=str(rules))), "digest": OTHER}
-    with pytest.raises(ConfigError, match="is not the one that was asked for"):
+    with pytest.raises(ConfigError, match="is not the expected one"):
         work({**job, "device": "cpu", "games": 4})
     assert not mark.exists()
 
@@ -201,7 +201,7 @@ def test_judges_refuse_other_rules_than_the_coordinators(tmp_path: Path) -> None
     ]
     for case in unpack_cases(pack_cases(cases)):
         said = answer(case, Message("look", {"case": 0, "part": 0}))
-        assert said.kind == "refused" and "not the one that was asked for" in said.header["reason"]
+        assert said.kind == "refused" and "is not the expected one" in said.header["reason"]
     assert not mark.exists()
 
 

@@ -66,7 +66,7 @@ def random_openings(game: Game, count: int, *, plies: int, seed: int) -> list[Op
 def _load_book(name: str) -> tuple[Opening, ...]:
     text = files("rookery.arena").joinpath("data", BOOKS[name]).read_text("ascii")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return tuple(tuple(Board.read(load_game(name), line).actions) for line in lines)
+    return tuple(tuple(Board.from_text(load_game(name), line).actions) for line in lines)
 
 
 def _random_lines(

@@ -59,6 +59,6 @@ def choose_moves(
         raise IllegalPosition(
             f"{player.name} chose action {actions[first]} in {game.name}, where only"
             f" {game.legal_actions(states[first])} are legal; was it made for another game?\n"
-            f"{game.module.show(states[first])}"
+            f"{game.show(states[first])}"
         )
     return actions.astype(np.int32)

@@ -1,7 +1,7 @@
-"""The games: rules in plain Python, compiled; the contract they keep; the record of one game."""
+"""The games: rules in plain Python, compiled, and the checks that every game must pass."""
 
 from rookery.games.board import Board
-from rookery.games.contract.check import Finding, check_game
+from rookery.games.contract.check import CheckResult, check_game
 from rookery.games.game import (
     DRAW,
     LOSS,
@@ -14,6 +14,7 @@ from rookery.games.game import (
     from_module,
     rules_digest,
 )
+from rookery.games.record import GameRecord
 from rookery.games.registry import (
     game_names,
     is_loaded,
@@ -28,7 +29,6 @@ from rookery.games.repetitions import (
     count_repetitions,
     new_repetitions,
 )
-from rookery.games.scoresheet import ScoreSheet
 
 __all__ = [
     "DRAW",
@@ -37,10 +37,10 @@ __all__ = [
     "WIN",
     "Action",
     "Board",
-    "Finding",
+    "CheckResult",
     "Game",
+    "GameRecord",
     "Repetitions",
-    "ScoreSheet",
     "State",
     "States",
     "bind_repetitions",

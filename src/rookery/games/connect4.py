@@ -1,7 +1,8 @@
-"""Connect Four. Columns are typed 1 to 7 from the left (an action is one less), and a position
-is the columns played so far, `4453`.
+"""Connect Four. Columns are numbered from 1 at the left, actions from 0. A position is written as
+its moves, such as `4453`.
 
-Each column has seven bits, the top one always empty, so that no line runs into its neighbour:
+Each column has seven bits. The top bit is always empty, so that lines do not wrap into the next
+column:
 
     5 12 19 26 33 40 47
     4 11 18 25 32 39 46
@@ -16,7 +17,7 @@ from rookery.games.game import DRAW, LOSS, ONGOING, State
 
 NAME = "connect4"
 VERSION = 1
-STATE = np.dtype([("mover", np.uint64), ("stones", np.uint64)])  # the mover's; both players'
+STATE = np.dtype([("mover", np.uint64), ("stones", np.uint64)])  # of the player to move; of both
 NUM_ACTIONS = MAX_LEGAL = 7
 MAX_PLIES = 42
 PLANES = (2, 6, 7)
@@ -28,7 +29,7 @@ U1 = np.uint64(1)
 BOTTOM = np.array([1 << 7 * column for column in range(7)], np.uint64)
 TOP = np.array([1 << 7 * column + 5 for column in range(7)], np.uint64)
 FULL = np.uint64(sum(0b111111 << 7 * column for column in range(7)))
-DIRECTIONS = np.array([1, 6, 7, 8], np.uint64)  # up, falling, sideways, rising
+DIRECTIONS = np.array([1, 6, 7, 8], np.uint64)  # vertical, falling, horizontal, rising
 
 
 @compiled
@@ -70,12 +71,12 @@ def outcome(state):
 
 @compiled
 def planes(state, out):
-    waiter = state.mover ^ state.stones
+    opponent = state.mover ^ state.stones
     for column in range(7):
         for row in range(6):
             bit = np.uint64(7 * column + row)
             out[0, 5 - row, column] = state.mover >> bit & U1
-            out[1, 5 - row, column] = waiter >> bit & U1
+            out[1, 5 - row, column] = opponent >> bit & U1
 
 
 def show(state: State) -> str:
@@ -89,7 +90,7 @@ def show(state: State) -> str:
 
 def read_move(state: State, text: str) -> int:
     if len(text) != 1 or text not in "1234567":
-        raise IllegalPosition(f"a move is a column from 1 to 7, got {text!r}")
+        raise IllegalPosition(f"expected a column from 1 to 7, got {text!r}")
     if state.stones & TOP[int(text) - 1] or outcome(state) != ONGOING:
         raise IllegalPosition(f"column {text} is full, or the game is over")
     return int(text) - 1

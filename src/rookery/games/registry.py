@@ -1,4 +1,4 @@
-"""The games that ship with Rookery, and games of the user's own, loaded from a file."""
+"""Load the games that ship with Rookery, and games from rules files of the user."""
 
 import importlib
 import os
@@ -14,19 +14,19 @@ PACKAGE = __package__
 SHIPPED = ("chess", "connect4", "tictactoe")
 
 _own_games: dict[tuple[Path, str], Game] = {}
-"""Games of rules files that were executed, by path and SHA-256."""
+"""Games whose rules files were executed, by path and SHA-256."""
 
 
 def game_names() -> tuple[str, ...]:
-    """The games that ship with Rookery."""
+    """Return the names of the games that ship with Rookery."""
     return SHIPPED
 
 
 def load_game(name: str, digest: str | None = None) -> Game:
-    """A shipped game by its name, or one of your own by the path of its rules file.
+    """Return a shipped game by its name, or a game of the user by the path of its rules file.
 
-    With `digest`, a rules file is executed only if that is its SHA-256, else ConfigError. The bytes
-    that are executed are those that were compared.
+    With `digest`, execute a rules file only if this is its SHA-256, else raise ConfigError. The
+    file is read once, so that the bytes executed are the bytes compared.
     """
     if is_shipped(name):
         return _shipped_game(name)
@@ -39,8 +39,8 @@ def load_game(name: str, digest: str | None = None) -> Game:
     found = rules_digest(source)
     if digest not in (None, found):
         raise ConfigError(
-            f"the rules file {name} is not the one that was asked for (its SHA-256 is "
-            f"{found[:12]}, expected {str(digest)[:12]}); restore it, or copy it here"
+            f"the rules file {name} is not the expected one: its SHA-256 is {found[:12]}, not "
+            f"{str(digest)[:12]}; restore it, or copy the right file here"
         )
     if (path, found) not in _own_games:
         _own_games[path, found] = _load_own_game(path, source)
@@ -48,14 +48,14 @@ def load_game(name: str, digest: str | None = None) -> Game:
 
 
 def read_rules(name: str) -> bytes:
-    """Return the content of a rules file without executing it; ConfigError if there is none."""
+    """Return the content of a rules file without executing it, or raise ConfigError."""
     if not Path(name).is_file():
         raise ConfigError(f"there is no rules file {name}")
     return Path(name).read_bytes()
 
 
 def is_loaded(digest: str) -> bool:
-    """Whether this process has executed a rules file of this SHA-256 already."""
+    """Return whether this process has already executed a rules file with this SHA-256."""
     return any(known == digest for _, known in _own_games)
 
 
@@ -65,32 +65,33 @@ def _shipped_game(name: str) -> Game:
 
 
 def _load_own_game(path: Path, source: bytes) -> Game:
-    """The game in a rules file, which may be broken in any way."""
     try:
-        rules = from_module(load_rules(source, path), source)
+        game = from_module(load_rules(source, path), source)
     except RookeryError:
         raise
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"{path} cannot be imported as rules ({reason}); mend it") from error
-    if plain_name(rules.name) in SHIPPED:
-        raise ConfigError(f"{path}: NAME is {rules.name}, which Rookery has; choose another")
-    return rules
+        raise ConfigError(f"{path} could not be imported: {reason}") from error
+    if plain_name(game.name) in SHIPPED:
+        raise ConfigError(
+            f"{path}: NAME is {game.name}, the name of a shipped game; choose another"
+        )
+    return game
 
 
 def is_shipped(name: str) -> bool:
-    """Whether `name` is a shipped game, or looks like a variant of one."""
+    """Return whether `name` is a shipped game or has the form of a variant of one."""
     plain, _, option = name.partition(":")
     return plain in SHIPPED and (plain == name or "=" in option)
 
 
 def plain_name(name: str) -> str:
-    """The game that `name` is a variant of: of `chess:history=3` it is chess."""
+    """Return the name without a variant: `chess` for `chess:history=3`."""
     return name.partition(":")[0]
 
 
 def import_rules(name: str) -> ModuleType:
-    """The rules of a shipped game, or of a variant that they make."""
+    """Return the rules module of a shipped game or of a variant."""
     plain, _, option = name.partition(":")
     module = importlib.import_module(f"{PACKAGE}.{plain}")
     if plain == name:
@@ -102,10 +103,10 @@ def import_rules(name: str) -> ModuleType:
 
 
 def load_rules(source: bytes, path: Path, name: str | None = None) -> ModuleType:
-    """Execute `source`, the content of `path`, as a module, by default named after its digest.
+    """Execute `source`, the content of `path`, as a module and return it.
 
-    What Numba keeps on disk refers to the module by that name and must find it in the next process.
-    Nothing else is read: an import would also take compiled code that lies beside the file.
+    The default name contains the digest: Numba's cache on disk refers to the module by its name,
+    in later processes too. An import would not do, since it may execute bytecode from elsewhere.
     """
     module = ModuleType(name or f"{path.stem}.{rules_digest(source)[:12]}")
     module.__file__ = str(path)

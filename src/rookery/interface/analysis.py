@@ -54,7 +54,7 @@ class Analyser:
 
     def analyse(self, text: str) -> Analysis:
         """The answer to the position that `text` describes, or IllegalPosition."""
-        board = Board.read(self._game, text)
+        board = Board.from_text(self._game, text)
         state, repetitions = board.state, self._search.repetitions
         if self._game.rules.outcome(state) != ONGOING:
             raise IllegalPosition("the game is over in this position; there is no move to find")

@@ -55,7 +55,7 @@ class ConsoleGame:
 
     def _move(self, text: str) -> None:
         try:
-            action = self._game.module.read_move(self._state(), text)
+            action = self._game.read_move(self._state(), text)
         except IllegalPosition as error:
             self._say(f"{error}. {HELP}")
             return
@@ -67,7 +67,7 @@ class ConsoleGame:
         if len(self._board.actions) < 2:
             self._say("There is nothing to take back.")
             return
-        self._board.take_back(2)
+        self._board.undo(2)
         self._show()
 
     def _hint(self) -> None:
@@ -103,7 +103,7 @@ class ConsoleGame:
         return "You won." if (outcome == WIN) == self._is_persons_turn() else "You lost."
 
     def _show(self) -> None:
-        board = Text("\n" + self._game.module.show(self._state()) + "\n")
+        board = Text("\n" + self._game.show(self._state()) + "\n")
         board.highlight_words(["X"], "bold red")
         board.highlight_words(["O"], "bold yellow")
         self._console.print(board, soft_wrap=True)

@@ -62,8 +62,7 @@ def percent(share: float) -> str:
 
 def written(game: "Game", state: "State", action: "Action") -> str:
     """A move as people write it: in chess `Nf3`, elsewhere as it is typed."""
-    write = getattr(game.module, "write_san", game.module.write_move)
-    return str(write(state, action))
+    return game.write_san(state, action)
 
 
 def rating(place: RatingEstimate) -> str:

@@ -42,7 +42,7 @@ class UciPlayer:
 
     def _positions(self, states: States, histories: Histories | None) -> list[str]:
         if histories is None:
-            return [f"fen {self._game.module.write_position(state)}" for state in states]
+            return [f"fen {self._game.write_position(state)}" for state in states]
         for line in list(self._cache)[: max(0, len(self._cache) - MAX_CACHED_LINES)]:
             del self._cache[line]
         return [self._position(tuple(moves)) for moves in histories.moves]
@@ -59,10 +59,10 @@ class UciPlayer:
         state, text = self._cache.get(known, start)
         state = state.copy()
         for action in line[len(known) :]:
-            text = f"{text} {self._game.module.write_move(state, action)}"
+            text = f"{text} {self._game.write_move(state, action)}"
             self._game.rules.play(state, action)
             if not self._game.rules.reversible_plies(state):
-                text = f"fen {self._game.module.write_position(state)} moves"
+                text = f"fen {self._game.write_position(state)} moves"
         self._cache[line] = state, text
         return text
 
@@ -70,9 +70,9 @@ class UciPlayer:
         if isinstance(move, EngineError):
             return self._forfeit(str(move))
         try:
-            action: Action = self._game.module.read_move(state, move)
+            action: Action = self._game.read_move(state, move)
         except IllegalPosition:
-            position = self._game.module.write_position(state)
+            position = self._game.write_position(state)
             return self._forfeit(f"answered {move[:20]!r} in {position}, which is no legal move")
         return action
 

@@ -1,6 +1,7 @@
-"""Chess, as FIDE plays it: bitboards seen by the player to move, legal moves only.
+"""Chess by the FIDE rules, on bitboards seen by the player to move.
 
-Games end by mate, stalemate, fifty moves, the third repetition and insufficient material.
+Games end by checkmate, stalemate, the fifty-move rule, threefold repetition and insufficient
+material.
 """
 
 import sys
@@ -30,13 +31,13 @@ from rookery.games.chess.variant import with_option
 
 NAME = "chess"
 VERSION = 1
-MAX_PLIES = 11_797  # the longest game that fifty moves allow
-REPETITION_WINDOW = 128  # positions that may come back are fewer: a power of two above a hundred
+MAX_PLIES = 11_797  # longest game under the fifty-move rule
+REPETITION_WINDOW = 128  # the fifty-move rule allows 100 reversible plies
 SYMMETRIES = ((range(64), range(NUM_ACTIONS)),)
 
 
 def variant(option: str) -> ModuleType:
-    """Chess that shows a net earlier positions, by `history=3`."""
+    """Return the rules of a variant, such as `history=3` with earlier positions in the planes."""
     return with_option(sys.modules[__name__], option)
 
 

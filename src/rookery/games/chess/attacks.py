@@ -1,6 +1,6 @@
-"""Where chess pieces go: sets of squares as 64 bits, a1 the lowest, h8 the highest.
+"""Attacks of chess pieces on bitboards: bit 0 is a1, bit 63 is h8.
 
-No tables: rays come from arithmetic, so that nothing has to be carried to a device.
+Rays are computed, not looked up, so that GPU kernels need no tables.
 """
 
 import numpy as np
@@ -19,31 +19,31 @@ U32 = U(32)
 
 
 @compiled
-def flipped(squares: Bits) -> Bits:
-    """The board seen from the other side: ranks in reverse order."""
+def flip_vertical(squares: Bits) -> Bits:
+    """Return the board as the other player sees it, with the ranks in reverse order."""
     squares = ((squares >> U8) & BYTES) | ((squares & BYTES) << U8)
     squares = ((squares >> U16) & PAIRS) | ((squares & PAIRS) << U16)
     return (squares >> U32) | (squares << U32)
 
 
 @compiled
-def line(square: Bits, way: int) -> Bits:
-    """The whole rank (0), file (1), diagonal (2) or antidiagonal (3) through `square`."""
-    if way == 0:
+def line(square: Bits, direction: int) -> Bits:
+    """Return the whole rank (0), file (1), diagonal (2) or antidiagonal (3) through `square`."""
+    if direction == 0:
         return RANK_1 << (square & U56)
-    if way == 1:
+    if direction == 1:
         return FILE_A << (square & U7)
     rank, file = square & U56, (square & U7) << U3
-    if way == 2:
+    if direction == 2:
         return DIAGONAL << (rank - file) if rank >= file else DIAGONAL >> (file - rank)
     shift = rank + file
     return ANTIDIAGONAL << (shift - U56) if shift >= U56 else ANTIDIAGONAL >> (U56 - shift)
 
 
 @compiled
-def along(square: Bits, occupied: Bits, way: int) -> Bits:
-    """Squares that a slider reaches along one line: the difference of the obstructions."""
-    ray, bit = line(square, way), U1 << square
+def slider_attacks(square: Bits, occupied: Bits, direction: int) -> Bits:
+    """Return the attacks along one line by the obstruction difference method."""
+    ray, bit = line(square, direction), U1 << square
     lower = ray & (bit - U1)
     upper = ray & ~(bit | (bit - U1))
     below = U1 << highest((lower & occupied) | U1)
@@ -53,68 +53,68 @@ def along(square: Bits, occupied: Bits, way: int) -> Bits:
 
 @compiled
 def rook_attacks(square: Bits, occupied: Bits) -> Bits:
-    return along(square, occupied, 0) | along(square, occupied, 1)
+    return slider_attacks(square, occupied, 0) | slider_attacks(square, occupied, 1)
 
 
 @compiled
 def bishop_attacks(square: Bits, occupied: Bits) -> Bits:
-    return along(square, occupied, 2) | along(square, occupied, 3)
+    return slider_attacks(square, occupied, 2) | slider_attacks(square, occupied, 3)
 
 
 @compiled
 def knight_attacks(knights: Bits) -> Bits:
-    """Squares attacked by a set of knights."""
+    """Return the squares that a set of knights attacks."""
     near = ((knights << U1) & NOT_A) | ((knights >> U1) & NOT_H)
     far = ((knights << U2) & NOT_AB) | ((knights >> U2) & NOT_GH)
     return (near << U16) | (near >> U16) | (far << U8) | (far >> U8)
 
 
 @compiled
-def beside(squares: Bits) -> Bits:
-    """The neighbours to the left and to the right."""
+def adjacent(squares: Bits) -> Bits:
+    """Return the squares next to `squares` on the same rank."""
     return ((squares << U1) & NOT_A) | ((squares >> U1) & NOT_H)
 
 
 @compiled
 def king_attacks(king: Bits) -> Bits:
-    sides = beside(king)
+    sides = adjacent(king)
     row = king | sides
     return sides | (row << U8) | (row >> U8)
 
 
 @compiled
-def flood_up(sliders: Bits, free: Bits, step: Bits, keep: Bits) -> Bits:
-    """Squares attacked by a set of sliders in one direction, towards higher squares."""
-    free &= keep
-    sliders |= free & (sliders << step)
-    free &= free << step
-    sliders |= free & (sliders << (step + step))
-    free &= free << (step + step)
-    sliders |= free & (sliders << (step << U2))
-    return (sliders << step) & keep
+def fill_up(sliders: Bits, empty: Bits, step: Bits, mask: Bits) -> Bits:
+    """Return the attacks of a set of sliders towards higher squares (Kogge-Stone fill)."""
+    empty &= mask
+    sliders |= empty & (sliders << step)
+    empty &= empty << step
+    sliders |= empty & (sliders << (step + step))
+    empty &= empty << (step + step)
+    sliders |= empty & (sliders << (step << U2))
+    return (sliders << step) & mask
 
 
 @compiled
-def flood_down(sliders: Bits, free: Bits, step: Bits, keep: Bits) -> Bits:
-    """The same, towards lower squares."""
-    free &= keep
-    sliders |= free & (sliders >> step)
-    free &= free >> step
-    sliders |= free & (sliders >> (step + step))
-    free &= free >> (step + step)
-    sliders |= free & (sliders >> (step << U2))
-    return (sliders >> step) & keep
+def fill_down(sliders: Bits, empty: Bits, step: Bits, mask: Bits) -> Bits:
+    """Return the attacks of a set of sliders towards lower squares."""
+    empty &= mask
+    sliders |= empty & (sliders >> step)
+    empty &= empty >> step
+    sliders |= empty & (sliders >> (step + step))
+    empty &= empty >> (step + step)
+    sliders |= empty & (sliders >> (step << U2))
+    return (sliders >> step) & mask
 
 
 @compiled
-def straight_floods(sliders: Bits, free: Bits) -> Bits:
-    """Squares attacked by a set of rooks and queens along ranks and files."""
-    files = flood_up(sliders, free, U8, ALL) | flood_down(sliders, free, U8, ALL)
-    return files | flood_up(sliders, free, U1, NOT_A) | flood_down(sliders, free, U1, NOT_H)
+def straight_attacks(sliders: Bits, empty: Bits) -> Bits:
+    """Return the squares that a set of rooks and queens attacks along ranks and files."""
+    files = fill_up(sliders, empty, U8, ALL) | fill_down(sliders, empty, U8, ALL)
+    return files | fill_up(sliders, empty, U1, NOT_A) | fill_down(sliders, empty, U1, NOT_H)
 
 
 @compiled
-def diagonal_floods(sliders: Bits, free: Bits) -> Bits:
-    """Squares attacked by a set of bishops and queens along diagonals."""
-    rising = flood_up(sliders, free, U9, NOT_A) | flood_down(sliders, free, U9, NOT_H)
-    return rising | flood_up(sliders, free, U7, NOT_H) | flood_down(sliders, free, U7, NOT_A)
+def diagonal_attacks(sliders: Bits, empty: Bits) -> Bits:
+    """Return the squares that a set of bishops and queens attacks along diagonals."""
+    rising = fill_up(sliders, empty, U9, NOT_A) | fill_down(sliders, empty, U9, NOT_H)
+    return rising | fill_up(sliders, empty, U7, NOT_H) | fill_down(sliders, empty, U7, NOT_A)

@@ -1,6 +1,6 @@
-"""What the player to move must heed: squares under attack, checks and pins.
+"""Checks, pins and attacked squares, which decide whether a move is legal.
 
-The board is always seen by the player to move, whose pawns walk towards higher squares.
+The board is always seen by the player to move, whose pawns move towards higher squares.
 """
 
 from typing import NamedTuple
@@ -11,28 +11,29 @@ from rookery.games.chess.attacks import (
     U0,
     U1,
     U8,
-    beside,
-    diagonal_floods,
+    adjacent,
+    diagonal_attacks,
     king_attacks,
     knight_attacks,
     line,
-    straight_floods,
+    straight_attacks,
 )
 from rookery.games.game import State
 
 
 class CheckInfo(NamedTuple):
-    """What `look` finds. A move that does not heed it is not legal."""
+    """What the legality of a move depends on."""
 
     occupied: Bits
-    danger: Bits
-    """Squares the king may not enter."""
-    targets: Bits
-    """Squares where another piece ends a check: all of them if there is none."""
+    king_danger: Bits
+    """Squares that the king must not enter."""
+    check_mask: Bits
+    """Squares where another piece ends the check; all squares if there is no check."""
     straight_pins: Bits
-    """Lines to the king, on ranks and files, that hold one pinned piece each."""
+    """Ranks and files between the king and a pinning piece, each with one pinned piece."""
     diagonal_pins: Bits
-    jumpers: Bits
+    """The same for diagonals."""
+    leaper_checkers: Bits
     """Pawns and knights that give check."""
 
 
@@ -43,81 +44,84 @@ def occupied_squares(state: State) -> Bits:
 
 
 @compiled
-def attacked(state: State, occupied: Bits) -> Bits:
-    """Every square that the waiting player attacks, over `occupied`."""
-    foe, free = occupied_squares(state) & ~state.own, ~occupied
-    found = beside((state.pawns & foe) >> U8)
-    found |= knight_attacks(state.knights & foe) | king_attacks(state.kings & foe)
-    found |= straight_floods((state.rooks | state.queens) & foe, free)
-    return found | diagonal_floods((state.bishops | state.queens) & foe, free)
+def attacked_squares(state: State, occupied: Bits) -> Bits:
+    """Return the squares that the opponent attacks when `occupied` squares block sliders."""
+    opponent, empty = occupied_squares(state) & ~state.own, ~occupied
+    attacked = adjacent((state.pawns & opponent) >> U8)
+    attacked |= knight_attacks(state.knights & opponent) | king_attacks(state.kings & opponent)
+    attacked |= straight_attacks((state.rooks | state.queens) & opponent, empty)
+    return attacked | diagonal_attacks((state.bishops | state.queens) & opponent, empty)
 
 
 @compiled
-def scan_up(part: Bits, occupied: Bits, own: Bits, threat: Bits) -> tuple[Bits, Bits]:
-    """The squares that stop a check, and those of a pin, on the king's line towards h8."""
-    hit = part & occupied
-    first = hit & (~hit + U1)
-    if first & threat:
-        return part & (first | (first - U1)), U0
-    hit ^= first
-    second = hit & (~hit + U1)
-    if first & own and second & threat:
-        return ALL, part & (second | (second - U1))
+def scan_up(ray: Bits, occupied: Bits, own: Bits, sliders: Bits) -> tuple[Bits, Bits]:
+    """Return the check mask and the pinned line on the king's ray towards h8."""
+    blockers = ray & occupied
+    first = blockers & (~blockers + U1)
+    if first & sliders:
+        return ray & (first | (first - U1)), U0
+    blockers ^= first
+    second = blockers & (~blockers + U1)
+    if first & own and second & sliders:
+        return ALL, ray & (second | (second - U1))
     return ALL, U0
 
 
 @compiled
-def scan_down(part: Bits, occupied: Bits, own: Bits, threat: Bits) -> tuple[Bits, Bits]:
-    """The same towards a1; `hit` always holds a bit, so that there is a highest one."""
-    hit = part & occupied
-    if not hit & threat:
+def scan_down(ray: Bits, occupied: Bits, own: Bits, sliders: Bits) -> tuple[Bits, Bits]:
+    """Return the same for the ray towards a1; `highest` needs at least one bit."""
+    blockers = ray & occupied
+    if not blockers & sliders:
         return ALL, U0
-    first = U1 << highest(hit)
-    if first & threat:
-        return part & ~(first - U1), U0
-    hit ^= first
-    second = U1 << highest(hit)
-    if first & own and second & threat:
-        return ALL, part & ~(second - U1)
+    first = U1 << highest(blockers)
+    if first & sliders:
+        return ray & ~(first - U1), U0
+    blockers ^= first
+    second = U1 << highest(blockers)
+    if first & own and second & sliders:
+        return ALL, ray & ~(second - U1)
     return ALL, U0
 
 
 @compiled
-def scan(state: State, occupied: Bits, king: Bits, way: int) -> tuple[Bits, Bits]:
-    """The squares that stop a slider's check along one line, and those of pins."""
-    foe = occupied & ~state.own
-    threat = ((state.rooks if way < 2 else state.bishops) | state.queens) & foe
-    ray = line(lowest(king), way)
-    if not ray & threat:
+def scan(state: State, occupied: Bits, king: Bits, direction: int) -> tuple[Bits, Bits]:
+    """Return the check mask and the pinned lines of one line through the king."""
+    opponent = occupied & ~state.own
+    sliders = ((state.rooks if direction < 2 else state.bishops) | state.queens) & opponent
+    both_rays = line(lowest(king), direction)
+    if not both_rays & sliders:
         return ALL, U0
-    upper = ray & ~(king | (king - U1))
-    stops, pins = scan_up(upper, occupied, state.own, threat)
-    more_stops, more_pins = scan_down(ray & (king - U1), occupied, state.own, threat)
-    return stops & more_stops, pins | more_pins
+    upper = both_rays & ~(king | (king - U1))
+    mask, pins = scan_up(upper, occupied, state.own, sliders)
+    lower_mask, lower_pins = scan_down(both_rays & (king - U1), occupied, state.own, sliders)
+    return mask & lower_mask, pins | lower_pins
 
 
 @compiled
-def look(state: State) -> CheckInfo:
-    """All that legality depends on."""
+def check_info(state: State) -> CheckInfo:
+    """Return the checks, pins and attacked squares of a position."""
     occupied, king = occupied_squares(state), state.kings & state.own
-    foe = occupied & ~state.own
-    jumpers = beside(king << U8) & state.pawns & foe | knight_attacks(king) & state.knights & foe
-    ranks, rank_pins = scan(state, occupied, king, 0)
-    files, file_pins = scan(state, occupied, king, 1)
-    rising, rising_pins = scan(state, occupied, king, 2)
-    falling, falling_pins = scan(state, occupied, king, 3)
-    targets = ranks & files & rising & falling & (jumpers if jumpers else ALL)
+    opponent = occupied & ~state.own
+    leapers = adjacent(king << U8) & state.pawns & opponent
+    leapers |= knight_attacks(king) & state.knights & opponent
+    rank_mask, rank_pins = scan(state, occupied, king, 0)
+    file_mask, file_pins = scan(state, occupied, king, 1)
+    diagonal_mask, diagonal_pins = scan(state, occupied, king, 2)
+    antidiagonal_mask, antidiagonal_pins = scan(state, occupied, king, 3)
+    check_mask = rank_mask & file_mask & diagonal_mask & antidiagonal_mask
+    if leapers:  # no piece can capture two of them
+        check_mask &= leapers if not leapers & (leapers - U1) else U0
     return CheckInfo(
         occupied,
-        attacked(state, occupied ^ king),
-        targets,
+        attacked_squares(state, occupied ^ king),
+        check_mask,
         rank_pins | file_pins,
-        rising_pins | falling_pins,
-        jumpers,
+        diagonal_pins | antidiagonal_pins,
+        leapers,
     )
 
 
 @compiled
 def is_check(state: State) -> bool:
-    """Whether the mover's king is attacked."""
-    return bool(attacked(state, occupied_squares(state)) & state.kings & state.own)
+    """Return whether the king of the player to move is attacked."""
+    return bool(attacked_squares(state, occupied_squares(state)) & state.kings & state.own)

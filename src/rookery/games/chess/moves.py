@@ -1,14 +1,14 @@
-"""Legal moves of chess, how they are made, and how games end.
+"""Legal moves of chess, making a move, and the outcome of a game.
 
-The board is always seen by the player to move: after each move it is turned round. So there is
-one set of rules, without sides.
+The board is always seen by the player to move and is flipped after each move, so that the rules
+need not distinguish white and black.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Bits, Index, compiled, lowest
-from rookery.games.chess.actions import ACTION_OF, FROM_TO, PIECES, UNDERPROMOTION_OF
+from rookery.games.chess.actions import ACTION_OF, FROM_TO, UNDERPROMOTION_OF, UNDERPROMOTIONS
 from rookery.games.chess.attacks import (
     ALL,
     FILE_A,
@@ -26,107 +26,110 @@ from rookery.games.chess.attacks import (
     U16,
     U63,
     U,
-    beside,
+    adjacent,
     bishop_attacks,
-    flipped,
+    flip_vertical,
     king_attacks,
     knight_attacks,
     rook_attacks,
 )
-from rookery.games.chess.check_info import CheckInfo, look
+from rookery.games.chess.check_info import CheckInfo, check_info
 from rookery.games.game import DRAW, LOSS, ONGOING, State
 
 U4, U6, U12 = U(4), U(6), U(12)
 RANK_3, RANK_8 = U(0xFF0000), U(0xFF00000000000000)
 DARK = U(0xAA55AA55AA55AA55)
 FIFTY_MOVES = 100  # plies
-REPETITIONS = 2  # times that the position stood before: the third one ends the game
+MAX_REPETITIONS = 2  # earlier occurrences of a position: the third occurrence is a draw
 
 
 @compiled
-def piece_targets(state: State, sight: CheckInfo, square: Bits) -> Bits:
-    """Where the mover's knight, bishop, rook or queen on `square` may go."""
+def piece_targets(state: State, info: CheckInfo, square: Bits) -> Bits:
+    """Return the legal targets of the knight, bishop, rook or queen on `square`."""
     bit, found = U1 << square, U0
     if state.knights & bit:
-        is_pinned = (sight.straight_pins | sight.diagonal_pins) & bit
+        is_pinned = (info.straight_pins | info.diagonal_pins) & bit
         found = U0 if is_pinned else knight_attacks(bit)
-    if (state.bishops | state.queens) & bit and not sight.straight_pins & bit:
-        line = sight.diagonal_pins if sight.diagonal_pins & bit else ALL
-        found |= bishop_attacks(square, sight.occupied) & line
-    if (state.rooks | state.queens) & bit and not sight.diagonal_pins & bit:
-        line = sight.straight_pins if sight.straight_pins & bit else ALL
-        found |= rook_attacks(square, sight.occupied) & line
-    return found & sight.targets & ~state.own
+    if (state.bishops | state.queens) & bit and not info.straight_pins & bit:
+        line = info.diagonal_pins if info.diagonal_pins & bit else ALL
+        found |= bishop_attacks(square, info.occupied) & line
+    if (state.rooks | state.queens) & bit and not info.diagonal_pins & bit:
+        line = info.straight_pins if info.straight_pins & bit else ALL
+        found |= rook_attacks(square, info.occupied) & line
+    return found & info.check_mask & ~state.own
 
 
 @compiled
-def king_targets(state: State, sight: CheckInfo) -> Bits:
-    """Where the mover's king may go, castling included."""
+def king_targets(state: State, info: CheckInfo) -> Bits:
+    """Return the legal targets of the king, including castling."""
     king = state.kings & state.own
-    found = king_attacks(king) & ~state.own & ~sight.danger
+    found = king_attacks(king) & ~state.own & ~info.king_danger
     rights = state.castling & RANK_1
-    if not rights or sight.danger & king:
+    if not rights or info.king_danger & king:
         return found
     short, long = king << U1 | king << U2, king >> U1 | king >> U2
-    if rights & FILE_H and not short & (sight.occupied | sight.danger):
+    if rights & FILE_H and not short & (info.occupied | info.king_danger):
         found |= king << U2
-    if rights & FILE_A and not (long & sight.danger or (long | king >> U3) & sight.occupied):
+    if rights & FILE_A and not (long & info.king_danger or (long | king >> U3) & info.occupied):
         found |= king >> U2
     return found
 
 
 @compiled
-def pawn_steps(state: State, sight: CheckInfo) -> tuple[Bits, Bits]:
-    """The squares that pawns enter by one step and by two."""
-    pawns = state.pawns & state.own & ~sight.diagonal_pins
-    loose, pinned = pawns & ~sight.straight_pins, pawns & sight.straight_pins
-    one = (loose << U8 | pinned << U8 & sight.straight_pins) & ~sight.occupied
-    two = (one & RANK_3) << U8 & ~sight.occupied & sight.targets
-    return one & sight.targets, two
+def pawn_pushes(state: State, info: CheckInfo) -> tuple[Bits, Bits]:
+    """Return the targets of single and of double pawn pushes."""
+    pawns = state.pawns & state.own & ~info.diagonal_pins
+    free, pinned = pawns & ~info.straight_pins, pawns & info.straight_pins
+    single = (free << U8 | pinned << U8 & info.straight_pins) & ~info.occupied
+    double = (single & RANK_3) << U8 & ~info.occupied & info.check_mask
+    return single & info.check_mask, double
 
 
 @compiled
-def pawn_captures(state: State, sight: CheckInfo) -> tuple[Bits, Bits]:
-    """The squares where pawns take, going right and going left."""
-    pawns = state.pawns & state.own & ~sight.straight_pins
-    loose, pinned = pawns & ~sight.diagonal_pins, pawns & sight.diagonal_pins
-    prey = sight.occupied & ~state.own & sight.targets
-    right = (loose << U9 | pinned << U9 & sight.diagonal_pins) & NOT_A & prey
-    left = (loose << U7 | pinned << U7 & sight.diagonal_pins) & NOT_H & prey
+def pawn_captures(state: State, info: CheckInfo) -> tuple[Bits, Bits]:
+    """Return the targets of pawn captures to the right and to the left."""
+    pawns = state.pawns & state.own & ~info.straight_pins
+    free, pinned = pawns & ~info.diagonal_pins, pawns & info.diagonal_pins
+    captures = info.occupied & ~state.own & info.check_mask
+    right = (free << U9 | pinned << U9 & info.diagonal_pins) & NOT_A & captures
+    left = (free << U7 | pinned << U7 & info.diagonal_pins) & NOT_H & captures
     return right, left
 
 
 @compiled
-def en_passant_capturers(state: State, sight: CheckInfo) -> Bits:
-    """The mover's pawns that may take en passant: tried out, for two pawns leave a rank."""
-    goal, found = state.passant, U0
-    if not goal:
+def en_passant_capturers(state: State, info: CheckInfo) -> Bits:
+    """Return the pawns that can capture en passant.
+
+    Each capture is tried, because two pawns leave the rank at once.
+    """
+    target, found = state.passant, U0
+    if not target:
         return found
-    taken = goal >> U8
-    if sight.jumpers & ~taken:
+    captured = target >> U8
+    if info.leaper_checkers & ~captured:
         return found
-    foe, square = sight.occupied & ~state.own, lowest(state.kings & state.own)
-    takers = beside(taken) & state.pawns & state.own
-    while takers:
-        bit = takers & (~takers + U1)
-        takers ^= bit
-        after = (sight.occupied ^ bit ^ taken) | goal
-        straight = rook_attacks(square, after) & (state.rooks | state.queens) & foe
-        if not straight | bishop_attacks(square, after) & (state.bishops | state.queens) & foe:
+    opponent, square = info.occupied & ~state.own, lowest(state.kings & state.own)
+    capturers = adjacent(captured) & state.pawns & state.own
+    while capturers:
+        bit = capturers & (~capturers + U1)
+        capturers ^= bit
+        after = (info.occupied ^ bit ^ captured) | target
+        straight = rook_attacks(square, after) & (state.rooks | state.queens) & opponent
+        if not straight | bishop_attacks(square, after) & (state.bishops | state.queens) & opponent:
             found |= bit
     return found
 
 
 @compiled
-def forget_passant(state: State) -> None:
-    """A pawn that nobody may take in passing is like any other."""
-    if state.passant and not en_passant_capturers(state, look(state)):
+def clear_useless_en_passant(state: State) -> None:
+    """Clear the en passant square if no pawn can capture there."""
+    if state.passant and not en_passant_capturers(state, check_info(state)):
         state.passant = U0
 
 
 @compiled
-def put(out: NDArray[np.int32], count: Index, square: Bits, targets: Bits) -> Index:
-    """Write the moves from `square`; how many there are now."""
+def emit_moves(out: NDArray[np.int32], count: Index, square: Bits, targets: Bits) -> Index:
+    """Write the moves from `square` into out[count:]; return the new count."""
     while targets:
         out[count] = ACTION_OF[np.int64(square | lowest(targets) << U6)]
         targets &= targets - U1
@@ -135,15 +138,15 @@ def put(out: NDArray[np.int32], count: Index, square: Bits, targets: Bits) -> In
 
 
 @compiled
-def put_pawns(out: NDArray[np.int32], count: Index, targets: Bits, step: Bits) -> Index:
-    """Write the moves of pawns that come from `step` squares below; how many there are now."""
+def emit_pawn_moves(out: NDArray[np.int32], count: Index, targets: Bits, step: Bits) -> Index:
+    """Write the moves of pawns from `step` squares below `targets`; return the new count."""
     while targets:
         target = lowest(targets)
         move = np.int64(target - step | target << U6)
         out[count] = ACTION_OF[move]
         count += 1
         if U1 << target & RANK_8:
-            for piece in range(PIECES):
+            for piece in range(UNDERPROMOTIONS):
                 out[count] = UNDERPROMOTION_OF[move] + piece
                 count += 1
         targets &= targets - U1
@@ -152,51 +155,51 @@ def put_pawns(out: NDArray[np.int32], count: Index, targets: Bits, step: Bits) -
 
 @compiled
 def legal(state: State, out: NDArray[np.int32]) -> Index:
-    sight = look(state)
+    info = check_info(state)
     king = lowest(state.kings & state.own)
-    count = put(out, np.int64(0), king, king_targets(state, sight))
-    if not sight.targets:  # two pieces give check: only the king can move
+    count = emit_moves(out, np.int64(0), king, king_targets(state, info))
+    if not info.check_mask:  # double check: only the king can move
         return count
     pieces = state.own & ~(state.pawns | state.kings)
     while pieces:
         square = lowest(pieces)
         pieces &= pieces - U1
-        count = put(out, count, square, piece_targets(state, sight, square))
-    one, two = pawn_steps(state, sight)
-    right, left = pawn_captures(state, sight)
-    count = put_pawns(out, count, one, U8)
-    count = put_pawns(out, count, two, U16)
-    count = put_pawns(out, count, right, U9)
-    count = put_pawns(out, count, left, U7)
-    takers = en_passant_capturers(state, sight)
-    while takers:
-        count = put(out, count, lowest(takers), state.passant)
-        takers &= takers - U1
+        count = emit_moves(out, count, square, piece_targets(state, info, square))
+    single, double = pawn_pushes(state, info)
+    right, left = pawn_captures(state, info)
+    count = emit_pawn_moves(out, count, single, U8)
+    count = emit_pawn_moves(out, count, double, U16)
+    count = emit_pawn_moves(out, count, right, U9)
+    count = emit_pawn_moves(out, count, left, U7)
+    capturers = en_passant_capturers(state, info)
+    while capturers:
+        count = emit_moves(out, count, lowest(capturers), state.passant)
+        capturers &= capturers - U1
     return count
 
 
 @compiled
-def can_move(state: State, sight: CheckInfo) -> bool:
-    """Whether the mover has a legal move."""
-    if king_targets(state, sight):
+def can_move(state: State, info: CheckInfo) -> bool:
+    """Return whether there is a legal move."""
+    if king_targets(state, info):
         return True
-    if not sight.targets:
+    if not info.check_mask:
         return False
-    one, two = pawn_steps(state, sight)
-    right, left = pawn_captures(state, sight)
-    if one | two | right | left:
+    single, double = pawn_pushes(state, info)
+    right, left = pawn_captures(state, info)
+    if single | double | right | left:
         return True
     pieces = state.own & ~(state.pawns | state.kings)
     while pieces:
-        if piece_targets(state, sight, lowest(pieces)):
+        if piece_targets(state, info, lowest(pieces)):
             return True
         pieces &= pieces - U1
-    return bool(en_passant_capturers(state, sight))
+    return bool(en_passant_capturers(state, info))
 
 
 @compiled
-def is_insufficient(state: State) -> bool:
-    """Whether nobody could ever mate: a lone minor piece, or bishops of one colour."""
+def has_insufficient_material(state: State) -> bool:
+    """Return whether neither side can mate: at most one minor piece, or same-coloured bishops."""
     if state.pawns | state.rooks | state.queens:
         return False
     minors = state.knights | state.bishops
@@ -208,64 +211,66 @@ def is_insufficient(state: State) -> bool:
 
 @compiled
 def outcome(state: State) -> Index:
-    sight = look(state)
-    if not can_move(state, sight):
-        return LOSS if sight.danger & state.kings & state.own else DRAW
-    if state.repeats >= REPETITIONS or state.clock >= FIFTY_MOVES or is_insufficient(state):
+    info = check_info(state)
+    if not can_move(state, info):
+        return LOSS if info.king_danger & state.kings & state.own else DRAW
+    if state.repeats >= MAX_REPETITIONS or state.clock >= FIFTY_MOVES:
+        return DRAW
+    if has_insufficient_material(state):
         return DRAW
     return ONGOING
 
 
 @compiled
-def move_piece(state: State, bit: Bits, goal: Bits) -> None:
-    """Take what stands on `goal` and move the mover's piece there."""
-    both = bit | goal
-    state.pawns = state.pawns & ~both | (goal if state.pawns & bit else U0)
-    state.knights = state.knights & ~both | (goal if state.knights & bit else U0)
-    state.bishops = state.bishops & ~both | (goal if state.bishops & bit else U0)
-    state.rooks = state.rooks & ~both | (goal if state.rooks & bit else U0)
-    state.queens = state.queens & ~both | (goal if state.queens & bit else U0)
-    state.kings = state.kings & ~both | (goal if state.kings & bit else U0)
-    state.own = state.own & ~bit | goal
+def move_piece(state: State, origin: Bits, target: Bits) -> None:
+    """Move the piece on `origin` to `target`, capturing what stands there."""
+    both = origin | target
+    state.pawns = state.pawns & ~both | (target if state.pawns & origin else U0)
+    state.knights = state.knights & ~both | (target if state.knights & origin else U0)
+    state.bishops = state.bishops & ~both | (target if state.bishops & origin else U0)
+    state.rooks = state.rooks & ~both | (target if state.rooks & origin else U0)
+    state.queens = state.queens & ~both | (target if state.queens & origin else U0)
+    state.kings = state.kings & ~both | (target if state.kings & origin else U0)
+    state.own = state.own & ~origin | target
 
 
 @compiled
-def move_rook(state: State, bit: Bits, goal: Bits) -> None:
-    """Where the king castled from `bit` to `goal`, move the rook too."""
+def move_castling_rook(state: State, origin: Bits, target: Bits) -> None:
+    """Move the rook, too, if the king castled from `origin` to `target`."""
     swap = U0
-    if bit << U2 == goal:
-        swap = bit << U1 | bit << U3
-    elif bit >> U2 == goal:
-        swap = bit >> U1 | bit >> U4
+    if origin << U2 == target:
+        swap = origin << U1 | origin << U3
+    elif origin >> U2 == target:
+        swap = origin >> U1 | origin >> U4
     state.rooks ^= swap
     state.own ^= swap
 
 
 @compiled
-def promote(state: State, goal: Bits, piece: Bits) -> None:
-    """The pawn on `goal` becomes a queen (0), knight, bishop or rook."""
-    state.pawns ^= goal
+def promote(state: State, target: Bits, piece: Bits) -> None:
+    """Promote the pawn on `target` to a queen (0), knight (1), bishop (2) or rook (3)."""
+    state.pawns ^= target
     if piece == U0:
-        state.queens |= goal
+        state.queens |= target
     elif piece == U1:
-        state.knights |= goal
+        state.knights |= target
     elif piece == U2:
-        state.bishops |= goal
+        state.bishops |= target
     else:
-        state.rooks |= goal
+        state.rooks |= target
 
 
 @compiled
-def turn(state: State, passant: Bits) -> None:
-    """Hand the move over: the board is turned round, and the other one owns his pieces."""
+def switch_sides(state: State, passant: Bits) -> None:
+    """Give the move to the other player and flip the board."""
     occupied = state.pawns | state.knights | state.bishops
     occupied |= state.rooks | state.queens | state.kings
-    state.own = flipped(occupied & ~state.own)
-    state.pawns, state.knights = flipped(state.pawns), flipped(state.knights)
-    state.bishops, state.rooks = flipped(state.bishops), flipped(state.rooks)
-    state.queens, state.kings = flipped(state.queens), flipped(state.kings)
-    state.castling = flipped(state.castling)
-    state.passant = flipped(passant)
+    state.own = flip_vertical(occupied & ~state.own)
+    state.pawns, state.knights = flip_vertical(state.pawns), flip_vertical(state.knights)
+    state.bishops, state.rooks = flip_vertical(state.bishops), flip_vertical(state.rooks)
+    state.queens, state.kings = flip_vertical(state.queens), flip_vertical(state.kings)
+    state.castling = flip_vertical(state.castling)
+    state.passant = flip_vertical(passant)
     state.black ^= 1
     state.ply += 1
 
@@ -273,27 +278,27 @@ def turn(state: State, passant: Bits) -> None:
 @compiled
 def play(state: State, action: Index) -> None:
     move = U(FROM_TO[action])
-    bit, goal, piece = U1 << (move & U63), U1 << (move >> U6 & U63), move >> U12
-    is_pawn, is_king = state.pawns & bit, state.kings & bit
+    origin, target, piece = U1 << (move & U63), U1 << (move >> U6 & U63), move >> U12
+    is_pawn, is_king = state.pawns & origin, state.kings & origin
     is_capture = (
-        goal
+        target
         & ~state.own
         & (state.pawns | state.knights | state.bishops | state.rooks | state.queens)
     )
     state.clock = 0 if is_pawn or is_capture else state.clock + 1
     state.repeats = 0
-    move_piece(state, bit, goal)
+    move_piece(state, origin, target)
     passant = U0
     if is_king:
-        move_rook(state, bit, goal)
+        move_castling_rook(state, origin, target)
         state.castling &= ~RANK_1
     elif is_pawn:
-        if goal & state.passant:
-            state.pawns &= ~(goal >> U8)
-        if goal & RANK_8:
-            promote(state, goal, piece)
-        if bit << U16 == goal and beside(goal) & state.pawns & ~state.own:
-            passant = bit << U8
-    state.castling &= ~(bit | goal)
-    turn(state, passant)
-    forget_passant(state)
+        if target & state.passant:
+            state.pawns &= ~(target >> U8)
+        if target & RANK_8:
+            promote(state, target, piece)
+        if origin << U16 == target and adjacent(target) & state.pawns & ~state.own:
+            passant = origin << U8
+    state.castling &= ~(origin | target)
+    switch_sides(state, passant)
+    clear_useless_en_passant(state)

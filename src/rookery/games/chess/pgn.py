@@ -1,7 +1,7 @@
-"""Games of chess in PGN, as every program reads them.
+"""Read and write chess games in PGN.
 
-Reading is lenient: comments, variations, marks ($3, !?) and clock times are passed over, moves may
-be told apart more than they need be. A move that is not legal is an error, as is stray text.
+Reading skips comments, variations, annotations ($3, !?) and clock times, and accepts moves with
+more disambiguation than necessary. Illegal moves and stray text are errors.
 """
 
 import re
@@ -16,12 +16,19 @@ from rookery.games.chess.moves import play
 from rookery.games.chess.notation import find_move, read_position, write_san
 from rookery.games.chess.position import STATE
 from rookery.games.game import DRAW, LOSS, ONGOING, WIN, State
-from rookery.games.scoresheet import ScoreSheet
+from rookery.games.record import GameRecord
 
 RESULTS = {"1-0": WIN, "0-1": LOSS, "1/2-1/2": DRAW, "*": ONGOING}
-WRITTEN = {result: text for text, result in RESULTS.items()}
-ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?", "White": "?", "Black": "?"}
-COLUMNS = 79
+RESULT_TEXTS = {result: text for text, result in RESULTS.items()}
+REQUIRED_HEADERS = {
+    "Event": "?",
+    "Site": "?",
+    "Date": "????.??.??",
+    "Round": "?",
+    "White": "?",
+    "Black": "?",
+}
+LINE_WIDTH = 79
 TOKEN = re.compile(
     r"""
     (?P<tag> \[ \s* (?P<name>\w+) \s+ "(?P<value>(?:\\.|[^"\\])*)" \s* \] )
@@ -34,22 +41,22 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-Raw = tuple[dict[str, str], list[str], str]
-"""Headers, moves and result, as they are written."""
+RawGame = tuple[dict[str, str], list[str], str]
+"""Headers, moves and result as text."""
 
 
-def write_games(sheets: Iterable[ScoreSheet]) -> str:
-    """The games in PGN, one below the other."""
-    return "\n".join(map(_write_game, sheets))
+def write_games(records: Iterable[GameRecord]) -> str:
+    """Return the games in PGN."""
+    return "\n".join(map(_write_game, records))
 
 
-def _write_game(sheet: ScoreSheet) -> str:
-    headers = {**ROSTER, **sheet.headers, "Result": WRITTEN[sheet.result]}
-    if sheet.start not in ("", START):
-        headers |= {"SetUp": "1", "FEN": sheet.start}
+def _write_game(record: GameRecord) -> str:
+    headers = {**REQUIRED_HEADERS, **record.headers, "Result": RESULT_TEXTS[record.result]}
+    if record.start not in ("", START):
+        headers |= {"SetUp": "1", "FEN": record.start}
     tags = [f'[{name} "{_escape(value)}"]\n' for name, value in headers.items()]
-    words = " ".join([*_written_moves(sheet), WRITTEN[sheet.result]])
-    moves = "\n".join(wrap(words, COLUMNS, break_long_words=False, break_on_hyphens=False))
+    words = " ".join([*_numbered_moves(record), RESULT_TEXTS[record.result]])
+    moves = "\n".join(wrap(words, LINE_WIDTH, break_long_words=False, break_on_hyphens=False))
     return f"{''.join(tags)}\n{moves}\n"
 
 
@@ -57,10 +64,10 @@ def _escape(value: str) -> str:
     return " ".join(value.split()).replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _written_moves(sheet: ScoreSheet) -> Iterator[str]:
-    """Moves in SAN, with their numbers in front of white's and of the first."""
-    state = _position(sheet.start)
-    for count, action in enumerate(sheet.actions):
+def _numbered_moves(record: GameRecord) -> Iterator[str]:
+    """Yield moves in SAN, with a number before each move of white and before the first move."""
+    state = _position(record.start)
+    for count, action in enumerate(record.actions):
         number = int(state.ply) // 2 + 1
         if not state.black or count == 0:
             yield f"{number}..." if state.black else f"{number}."
@@ -68,20 +75,20 @@ def _written_moves(sheet: ScoreSheet) -> Iterator[str]:
         play(state, action)
 
 
-def read_games(text: str) -> list[ScoreSheet]:
-    """The games of a PGN file, or IllegalPosition that names the game and the move."""
+def read_games(text: str) -> list[GameRecord]:
+    """Return the games of a PGN file; IllegalPosition names the game and the move."""
     return [_read_game(number, *raw) for number, raw in enumerate(_split(text), 1)]
 
 
-def _split(text: str) -> Iterator[Raw]:
-    """The games as they are written; one ends with its result, or where the next begins."""
+def _split(text: str) -> Iterator[RawGame]:
+    """Yield the games unparsed; a game ends with its result or where the next one begins."""
     headers, moves, depth = dict[str, str](), list[str](), 0
     for token in TOKEN.finditer(text.removeprefix("\ufeff")):
         kind = token.lastgroup if token.lastgroup not in ("name", "value") else "tag"
         depth += (kind == "open") - (kind == "close")
         is_end = kind == "result" or (kind == "tag" and bool(moves))
         if depth < 0 or (depth == 0 and kind == "stray"):
-            raise IllegalPosition(f"{token[0]!r} stands where PGN has a move; mend the file")
+            raise IllegalPosition(f"unexpected {token[0]!r} in PGN; fix the file")
         if depth > 0 or kind in ("skip", "number", "close"):
             continue
         if is_end:
@@ -92,23 +99,23 @@ def _split(text: str) -> Iterator[Raw]:
         elif kind == "move":
             moves.append(token[0])
     if depth:
-        raise IllegalPosition("a variation begins by '(' and does not end; mend the file")
+        raise IllegalPosition("a variation opened by '(' is not closed; fix the file")
     if headers or moves:
         yield headers, moves, headers.get("Result", "*")
 
 
-def _read_game(number: int, headers: dict[str, str], moves: list[str], result: str) -> ScoreSheet:
+def _read_game(number: int, headers: dict[str, str], moves: list[str], result: str) -> GameRecord:
     start = headers.get("FEN", "")
     state, actions = _position(start), list[int]()
     for move in moves:
         action = find_move(state, move)
         if action is None:
-            place = f"game {number}, move {int(state.ply) // 2 + 1}"
-            raise IllegalPosition(f"{place}: {move!r} is not a legal move there")
+            where = f"game {number}, move {int(state.ply) // 2 + 1}"
+            raise IllegalPosition(f"{where}: {move!r} is not a legal move")
         actions.append(action)
         play(state, action)
     others = {name: headers[name] for name in headers if name not in ("FEN", "SetUp", "Result")}
-    return ScoreSheet(tuple(actions), RESULTS.get(result, ONGOING), start, others)
+    return GameRecord(tuple(actions), RESULTS.get(result, ONGOING), start, others)
 
 
 def _position(start: str) -> State:

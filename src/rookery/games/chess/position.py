@@ -1,4 +1,4 @@
-"""A chess position as one flat record, what a net sees of it, and how it is recognised again."""
+"""A chess position as one flat record: first position, planes, and key for repetitions."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,18 @@ from rookery.games.game import State
 
 STATE = np.dtype(
     [
-        ("pawns", np.uint64),  # of both players, as all pieces
+        ("pawns", np.uint64),  # of both players, like all pieces
         ("knights", np.uint64),
         ("bishops", np.uint64),
         ("rooks", np.uint64),
         ("queens", np.uint64),
         ("kings", np.uint64),
-        ("own", np.uint64),  # the pieces of the player to move, who sees them on the lower ranks
-        ("castling", np.uint64),  # rooks that may still castle
-        ("passant", np.uint64),  # the square where a pawn can be taken in passing
-        ("ply", np.uint32),  # moves made
-        ("clock", np.uint16),  # moves since a pawn moved or a piece was taken
-        ("repeats", np.uint8),  # times that the position stood before
+        ("own", np.uint64),  # pieces of the player to move, who starts on the lower ranks
+        ("castling", np.uint64),  # rooks that can still castle
+        ("passant", np.uint64),  # en passant square, if a pawn can capture there
+        ("ply", np.uint32),  # moves made by both players
+        ("clock", np.uint16),  # plies since the last pawn move or capture
+        ("repeats", np.uint8),  # earlier occurrences of the position
         ("black", np.uint8),  # whether black is to move
     ],
     align=True,
@@ -50,7 +50,7 @@ def mix(hashed: Bits, word: Bits) -> Bits:
 
 @compiled
 def key(state: State) -> Bits:
-    """Equal for positions that are the same under the rule of repetition."""
+    """Return a hash that is equal for positions that are the same under the repetition rule."""
     hashed = mix(mix(U(state.black), state.pawns), state.knights)
     hashed = mix(mix(hashed, state.bishops), state.rooks)
     hashed = mix(mix(hashed, state.queens), state.kings)
@@ -59,19 +59,19 @@ def key(state: State) -> Bits:
 
 @compiled
 def reversible_plies(state: State) -> Index:
-    """How many of the last positions could come back."""
+    """Return the number of plies since the last irreversible move."""
     return np.int64(state.clock)
 
 
 @compiled
 def set_repetitions(state: State, times: Index) -> None:
-    """Take note that the position stood `times` before."""
+    """Store the number of earlier occurrences of the position."""
     state.repeats = times
 
 
 @compiled
 def write_plane(out: NDArray[np.float32], plane: Index, squares: Bits) -> None:
-    """The highest rank of the mover on top."""
+    """Write a bitboard, the highest rank first."""
     for rank in range(8):
         for file in range(8):
             out[plane, 7 - rank, file] = squares >> U(8 * rank + file) & U1

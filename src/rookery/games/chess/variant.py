@@ -1,7 +1,7 @@
-"""Chess that shows a net earlier positions, too: `chess:history=3` has three of them in its planes.
+"""Chess with earlier positions in its planes: `chess:history=3` has three of them.
 
-The rules are the same, compiled for a longer record. Earlier boards are kept as the player to
-move sees them now, so they are turned round with every move, as the board itself.
+The rules are the same, compiled for a longer record. Earlier boards are stored as the player to
+move sees them now, so they are flipped with every move, like the board itself.
 """
 
 import re
@@ -11,24 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, UnknownName, compiled
-from rookery.games.chess.attacks import U1, U
-from rookery.games.chess.attacks import flipped as turn_squares
-from rookery.games.chess.moves import play as play_here
-from rookery.games.chess.notation import read_position as read_here
+from rookery.games.chess.attacks import U1, U, flip_vertical
+from rookery.games.chess.moves import play as play_current
+from rookery.games.chess.notation import read_position as read_current
 from rookery.games.chess.position import PLANES, STATE, write_plane
-from rookery.games.chess.position import planes as write_present
-from rookery.games.chess.position import start as start_here
+from rookery.games.chess.position import planes as write_current
+from rookery.games.chess.position import start as start_current
 from rookery.games.game import State
 
 OPTION = re.compile(r"history=([1-8])")
 KINDS = 6
 OWN, REPEATED, WORDS = 6, 7, 8
-"""Words of an earlier position: six kinds of pieces, whose they are, whether it stood before."""
-PLANES_EACH = 2 * KINDS + 1
+"""Words of an earlier position: six kinds of pieces, own pieces, whether it was a repetition."""
+PLANES_PER_POSITION = 2 * KINDS + 1
 
 
 def with_option(plain: ModuleType, option: str) -> ModuleType:
-    """The rules of `plain` chess with the history that `option` asks for, as `history=3`."""
+    """Return the rules of `plain` chess with an option such as `history=3`."""
     found = OPTION.fullmatch(option)
     if found is None:
         raise UnknownName("variant of chess:", option, [f"history={n}" for n in range(1, 9)])
@@ -36,41 +35,41 @@ def with_option(plain: ModuleType, option: str) -> ModuleType:
 
 
 def with_history(plain: ModuleType, count: int) -> ModuleType:
-    """The rules of `plain` chess with `count` earlier positions in state and planes."""
+    """Return the rules of `plain` chess with `count` earlier positions in state and planes."""
     module = ModuleType(f"{plain.__name__}.history_{count}", __doc__)
     vars(module).update({name: getattr(plain, name) for name in plain.__all__})
     vars(module).update(_functions(count))
     vars(module).update(
         __file__=__file__,
         NAME=f"{plain.NAME}:history={count}",
-        STATE=_longer(STATE, count),
-        PLANES=(PLANES[0] + PLANES_EACH * count, *PLANES[1:]),
+        STATE=_with_past(STATE, count),
+        PLANES=(PLANES[0] + PLANES_PER_POSITION * count, *PLANES[1:]),
     )
     return module
 
 
-def _longer(dtype: np.dtype[np.void], count: int) -> np.dtype[np.void]:
-    """The record with `past` in front: behind, Numba would take the one record for the other."""
+def _with_past(dtype: np.dtype[np.void], count: int) -> np.dtype[np.void]:
+    """Return the record with `past` in front; at the end, Numba would confuse the two records."""
     assert dtype.fields is not None
     fields = [(name, field[0]) for name, field in dtype.fields.items()]
     return np.dtype([("past", np.uint64, (count, WORDS)), *fields], align=True)
 
 
 @compiled
-def turn_past(past: NDArray[np.uint64], index: Index, before: Index) -> None:
-    """Earlier position `index` becomes what the other player sees of position `before`."""
+def flip_past(past: NDArray[np.uint64], index: Index, before: Index) -> None:
+    """Write earlier position `before` as the other player sees it into `index`."""
     occupied = U(0)
     for kind in range(KINDS):
         occupied |= past[before, kind]
     for kind in range(KINDS):
-        past[index, kind] = turn_squares(past[before, kind])
-    past[index, OWN] = turn_squares(occupied & ~past[before, OWN])
+        past[index, kind] = flip_vertical(past[before, kind])
+    past[index, OWN] = flip_vertical(occupied & ~past[before, OWN])
     past[index, REPEATED] = past[before, REPEATED]
 
 
 @compiled
-def note_present(past: NDArray[np.uint64], state: State) -> None:
-    """Write the present board over the first of the earlier ones."""
+def store_current(past: NDArray[np.uint64], state: State) -> None:
+    """Store the current board as the latest of the earlier positions."""
     past[0, 0], past[0, 1], past[0, 2] = state.pawns, state.knights, state.bishops
     past[0, 3], past[0, 4], past[0, 5] = state.rooks, state.queens, state.kings
     past[0, OWN] = state.own
@@ -79,8 +78,8 @@ def note_present(past: NDArray[np.uint64], state: State) -> None:
 
 @compiled
 def write_past(past: NDArray[np.uint64], index: Index, out: NDArray[np.float32]) -> None:
-    """The planes of earlier position `index`: own pieces, the other's, whether it stood before."""
-    first, own = PLANES[0] + PLANES_EACH * index, past[index, OWN]
+    """Write the planes of earlier position `index`: own pieces, the opponent's, repetition."""
+    first, own = PLANES[0] + PLANES_PER_POSITION * index, past[index, OWN]
     for kind in range(KINDS):
         write_plane(out, first + kind, past[index, kind] & own)
         write_plane(out, first + KINDS + kind, past[index, kind] & ~own)
@@ -88,30 +87,30 @@ def write_past(past: NDArray[np.uint64], index: Index, out: NDArray[np.float32])
 
 
 def _functions(count: int) -> dict[str, object]:
-    """What a longer memory changes in the rules."""
+    """Return the functions of the rules that depend on the history."""
 
     @compiled
     def start(state: State) -> None:
-        start_here(state)
+        start_current(state)
         state.past[:] = U(0)
 
     @compiled
     def play(state: State, action: Index) -> None:
         past = state.past
         for index in range(count - 1, 0, -1):
-            turn_past(past, index, index - 1)
-        note_present(past, state)
-        turn_past(past, 0, 0)
-        play_here(state, action)
+            flip_past(past, index, index - 1)
+        store_current(past, state)
+        flip_past(past, 0, 0)
+        play_current(state, action)
 
     @compiled
     def planes(state: State, out: NDArray[np.float32]) -> None:
-        write_present(state, out)
+        write_current(state, out)
         for index in range(count):
             write_past(state.past, index, out)
 
     def read_position(state: State, text: str) -> None:
         state.past[:] = 0
-        read_here(state, text, play)
+        read_current(state, text, play)
 
     return {"start": start, "play": play, "planes": planes, "read_position": read_position}

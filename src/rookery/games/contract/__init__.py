@@ -1,1 +1,1 @@
-"""The contract of a game: checks that a rules module keeps, and the message when it does not."""
+"""Checks that every rules module must pass, with messages that say what to fix."""

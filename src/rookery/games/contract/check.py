@@ -1,7 +1,7 @@
-"""The contract every game keeps, checked on random games: `rookery games check NAME`.
+"""Check the rules of a game on random games: `rookery games check NAME`.
 
-Each check tests one promise (`promises.py`) and says, where it is broken, what was found and
-what to mend. A check that can only suspect says so and leaves the verdict to people.
+Each check returns a summary, raises CheckFailed with what was found and what to fix, or raises
+CheckWarning if the rules look wrong but may be right.
 """
 
 from collections.abc import Callable
@@ -9,55 +9,84 @@ from dataclasses import dataclass
 from functools import partial
 
 from rookery.base import generator
-from rookery.games.contract.promises import PROMISES, check_tables
-from rookery.games.contract.trial import Broken, Doubt, Trial, random_line
+from rookery.games.contract.compilation import check_compiled
+from rookery.games.contract.notation import check_notation
+from rookery.games.contract.positions import (
+    check_copies,
+    check_legality,
+    check_perspective,
+    check_planes,
+    check_start,
+    check_termination,
+)
+from rookery.games.contract.random_games import (
+    CheckFailed,
+    CheckWarning,
+    RandomGames,
+    play_random_game,
+)
+from rookery.games.contract.repetitions import check_repetitions
+from rookery.games.contract.symmetries import check_symmetries
+from rookery.games.contract.tables import check_tables
 from rookery.games.game import Game
 
-MOST_MOVES = 1_500
-"""No further game is begun after so many moves."""
+MAX_MOVES = 1_500
+"""No further game is started after this many moves."""
+CHECKS: dict[str, Callable[[RandomGames], str]] = {
+    "start": check_start,
+    "legality": check_legality,
+    "termination": check_termination,
+    "perspective": check_perspective,
+    "planes": check_planes,
+    "symmetries": check_symmetries,
+    "copies": check_copies,
+    "compiled": check_compiled,
+    "repetitions": check_repetitions,
+    "notation": check_notation,
+}
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What one check of the contract found."""
+class CheckResult:
+    """The result of one check."""
 
     name: str
-    ok: bool
-    detail: str
-    """What was checked, or what is wrong and how to mend it."""
-    doubtful: bool = False
-    """Not wrong for certain: somebody who knows the game should look."""
+    passed: bool
+    message: str
+    """What was checked, or what is wrong and how to fix it."""
+    is_warning: bool = False
+    """The check passed, but someone who knows the game should read the message."""
 
 
-def check_game(game: Game, *, games: int = 50, seed: int = 0) -> list[Finding]:
-    """Check every promise of the contract on `games` random games, on fewer where they are long.
+def check_game(game: Game, *, games: int = 50, seed: int = 0) -> list[CheckResult]:
+    """Run every check on `games` random games, or on fewer if the games are long.
 
-    Tables first, then whether the game can be played at all; without that nothing else is checked.
+    The tables come first, then whether the game can be played. If it cannot, the other checks are
+    skipped.
     """
-    stream = generator(seed, "contract", games)
-    trial = Trial(game, lines=[], stream=stream)
-    found = [_check("tables", partial(check_tables, game))]
-    found.append(_check("playable", partial(_play_games, trial, games)))
-    if found[-1].ok:
-        found += [_check(name, partial(promise, trial)) for name, promise in PROMISES.items()]
-    return found
+    played = RandomGames(game, lines=[], rng=generator(seed, "contract", games))
+    results = [_run("tables", partial(check_tables, game))]
+    results.append(_run("playable", partial(_play_games, played, games)))
+    if results[-1].passed:
+        results += [_run(name, partial(check, played)) for name, check in CHECKS.items()]
+    return results
 
 
-def _play_games(trial: Trial, games: int) -> str:
+def _play_games(played: RandomGames, games: int) -> str:
     moves = 0
-    while len(trial.lines) < games and moves < MOST_MOVES:
-        trial.lines.append(random_line(trial.game, trial.stream))
-        moves += len(trial.lines[-1])
-    return f"{len(trial.lines)} random games, {moves} moves"
+    while len(played.lines) < games and moves < MAX_MOVES:
+        played.lines.append(play_random_game(played.game, played.rng))
+        moves += len(played.lines[-1])
+    return f"{len(played.lines)} random games, {moves} moves"
 
 
-def _check(name: str, promise: Callable[[], str]) -> Finding:
+def _run(name: str, check: Callable[[], str]) -> CheckResult:
     try:
-        return Finding(name, True, promise())
-    except Broken as broken:
-        return Finding(name, False, str(broken))
-    except Doubt as doubt:
-        return Finding(name, True, str(doubt), doubtful=True)
-    except Exception as error:  # somebody else's rules may raise anything: that is the finding
+        return CheckResult(name, True, check())
+    except CheckFailed as failure:
+        return CheckResult(name, False, str(failure))
+    except CheckWarning as warning:
+        return CheckResult(name, True, str(warning), is_warning=True)
+    except Exception as error:  # a user's rules may raise anything
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return Finding(name, False, f"{type(error).__name__}: {' | '.join(lines[:4])}")
+        return CheckResult(name, False, f"{type(error).__name__}: {' | '.join(lines[:4])}")

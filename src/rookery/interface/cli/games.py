@@ -10,7 +10,7 @@ from rookery.interface.cli.settings import TrustRules, check_new_files
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rookery.games import Finding
+    from rookery.games import CheckResult
 
 games = typer.Typer(name="games", help="List the games; check one; export what a run played.")
 
@@ -41,9 +41,9 @@ def check(
     for finding in findings:
         word, style = _verdict(finding)
         console.print(word, style=style, end="  ")
-        line = f"{finding.name:{width}}  {finding.detail}"
+        line = f"{finding.name:{width}}  {finding.message}"
         console.print(line, markup=False, soft_wrap=True)
-    if not all(finding.ok for finding in findings):
+    if not all(finding.passed for finding in findings):
         raise typer.Exit(FAILED)
 
 
@@ -67,10 +67,10 @@ def export(
     screen().print(f"{len(sheets)} games in {pgn}", soft_wrap=True, markup=False)
 
 
-def _verdict(finding: "Finding") -> tuple[str, str]:
-    if not finding.ok:
+def _verdict(finding: "CheckResult") -> tuple[str, str]:
+    if not finding.passed:
         return "FAILED", "bold red"
-    return ("look  ", "yellow") if finding.doubtful else ("ok    ", "green")
+    return ("look  ", "yellow") if finding.is_warning else ("ok    ", "green")
 
 
 def _table() -> "Table":

@@ -95,16 +95,16 @@ class Engine:
             try:
                 board.play(self._read_move(board, move))
             except IllegalPosition:
-                board.take_back(count)
+                board.undo(count)
                 raise
         self._board, self._moves = board, written
 
     def _read_move(self, board: Board, text: str) -> Action:
         """By comparing: unlike `read_move`, this goes on where a draw was not claimed."""
         for action in self._game.legal_actions(board.state):
-            if self._game.module.write_move(board.state, action) == text:
+            if self._game.write_move(board.state, action) == text:
                 return action
-        position = self._game.module.write_position(board.state)
+        position = self._game.write_position(board.state)
         raise IllegalPosition(f"{text} is not a legal move in {position}")
 
     def _go(self, words: list[str]) -> None:

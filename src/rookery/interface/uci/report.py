@@ -35,7 +35,7 @@ def write_moves(game: Game, state: State, actions: tuple[Action, ...]) -> list[s
     """Moves from `state` on, as UCI writes them."""
     state, written = state.copy(), []
     for action in actions:
-        written.append(str(game.module.write_move(state, action)))
+        written.append(str(game.write_move(state, action)))
         game.rules.play(state, action)
     return written
 

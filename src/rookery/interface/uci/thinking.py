@@ -61,7 +61,7 @@ class Thinking:
     def _end_from(self, start: float) -> float | None:
         """When the time is up, if it is limited; there is no need to think about an only move."""
         game, state = self._board.game, self._board.state
-        is_black = game.module.write_position(state).split()[1] == "b"
+        is_black = game.write_position(state).split()[1] == "b"
         overhead = self._options.number("Move Overhead")
         seconds = self._limits.seconds(is_black=is_black, overhead=overhead)
         if seconds is None or self._limits.infinite:

@@ -116,7 +116,7 @@ EvaluationTask = MatchTask | StrengthTask
 def source_of(rules: Game) -> str:
     """What another process finds `rules` by: their name if they are shipped, else their file."""
     is_ours = is_shipped(rules.name) and load_game(rules.name) is rules
-    return rules.name if is_ours else str(rules.module.__file__)
+    return rules.name if is_ours else str(rules.path)
 
 
 def evaluate(link: Channel, job: Mapping[str, Any]) -> None:

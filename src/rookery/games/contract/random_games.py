@@ -1,7 +1,7 @@
-"""Random lines of a game to check its promises on, and safe ways to ask its rules.
+"""Random games to check rules on, and guarded calls of the rules.
 
-Buffers handed to the rules are larger than promised, so that rules that write too much are
-caught here instead of damaging memory.
+The rules write into buffers that are larger than necessary, so that a write out of bounds is
+reported here and does not damage memory.
 """
 
 from collections.abc import Iterator
@@ -14,29 +14,29 @@ from numpy.typing import NDArray
 
 from rookery.games.game import ONGOING, Action, Game, State
 
-LAST = 12  # actions of a long game that are shown
-GUARD = 64  # cells beyond a buffer's end in which a stray write is noticed
+MAX_SHOWN = 12  # actions of a long game that a message shows
+GUARD = 64  # entries on either side of a buffer in which a write out of bounds is noticed
 UNTOUCHED = -99
 
 
-class Broken(Exception):
-    """A promise that is not kept."""
+class CheckFailed(Exception):
+    """The rules are wrong."""
 
 
-class Doubt(Exception):
-    """A promise that is perhaps not kept."""
+class CheckWarning(Exception):
+    """The rules may be wrong."""
 
 
 @dataclass(frozen=True)
-class Trial:
+class RandomGames:
     """A game, and random lines of play to check it on."""
 
     game: Game
     lines: list[list[Action]]
-    stream: np.random.Generator
+    rng: np.random.Generator
 
     def positions(self) -> Iterator[tuple[State, list[Action]]]:
-        """Every position of every line, with the actions that lead there."""
+        """Yield every position of every line with the actions that lead to it."""
         for line in self.lines:
             state = self.game.new_states(1)[0]
             yield state, []
@@ -45,58 +45,59 @@ class Trial:
                 yield state, line[: ply + 1]
 
 
-def random_line(game: Game, stream: np.random.Generator) -> list[Action]:
-    """One random game, cut where the rules stop making sense: the promises say why."""
+def play_random_game(game: Game, rng: np.random.Generator) -> list[Action]:
+    """Return the actions of one random game, cut short where the rules are wrong."""
     state, line = game.new_states(1)[0], list[Action]()
     while game.rules.outcome(state) == ONGOING and len(line) <= game.max_plies:
         try:
             actions = legal_moves(game, game.rules, state)
-        except Broken:
+        except CheckFailed:
             break
         actions = [action for action in actions if 0 <= action < game.num_actions]
         if not actions:
             break
-        line.append(int(stream.choice(actions)))
+        line.append(int(rng.choice(actions)))
         game.rules.play(state, line[-1])
     return line
 
 
 def require(condition: object, message: str) -> None:
-    """Broken, saying `message`, unless `condition`."""
+    """Raise CheckFailed with `message` unless `condition` holds."""
     if not condition:
-        raise Broken(message)
+        raise CheckFailed(message)
 
 
 def legal_moves(game: Game, rules: ModuleType, state: State) -> list[Action]:
-    """What `legal` writes, into a buffer with room to spare."""
+    """Return what `legal` writes into a guarded buffer."""
     out = np.full(game.num_actions + game.max_legal + GUARD, UNTOUCHED, np.int32)
     count = int(rules.legal(state, out))
     require(
         0 <= count <= game.max_legal,
-        f"legal counts {count} moves, MAX_LEGAL is {game.max_legal}: raise it or mend the count",
+        f"legal returns {count} moves, but MAX_LEGAL is {game.max_legal}: raise MAX_LEGAL or fix"
+        " the count",
     )
     require(
         (out[count:] == UNTOUCHED).all(),
-        f"legal writes behind out[:{count}], the moves it counts: count every move it writes",
+        f"legal writes beyond out[:{count}], the moves that it counts: count every move",
     )
     return [int(action) for action in out[:count]]
 
 
 def planes_of(game: Game, rules: ModuleType, state: State, garbage: float = 0.0) -> NDArray[Any]:
-    """What `planes` writes over `garbage`, between two guards."""
+    """Return what `planes` writes over `garbage` in a guarded buffer."""
     size = int(np.prod(game.planes_shape))
     buffer = np.full(size + 2 * GUARD, garbage, np.float32)
     rules.planes(state, buffer[GUARD : GUARD + size].reshape(game.planes_shape))
     guards = np.concatenate([buffer[:GUARD], buffer[GUARD + size :]])
     require(
         (guards == np.float32(garbage)).all(),
-        f"planes writes outside of PLANES = {game.planes_shape}: enlarge it or mend the indices",
+        f"planes writes outside of PLANES = {game.planes_shape}: enlarge PLANES or fix the indices",
     )
     return buffer[GUARD : GUARD + size].reshape(game.planes_shape)
 
 
-def where(line: list[Action]) -> str:
-    """The position that `line` leads to, in words."""
-    if len(line) > LAST:
-        return f"after {len(line)} actions, the last of them {line[-LAST:]}"
+def after(line: list[Action]) -> str:
+    """Describe the position that `line` leads to."""
+    if len(line) > MAX_SHOWN:
+        return f"after {len(line)} actions, the last of them {line[-MAX_SHOWN:]}"
     return f"after actions {line}" if line else "in the first position"
