@@ -27,9 +27,8 @@ def part_of(kernel: str) -> str:
 def wave_times(selfplay: Any, moves: int) -> tuple[float, dict[str, float], dict[str, float]]:
     """Microseconds a wave: by the clock, by part, and by kernel."""
     import torch
-    from torch.profiler import ProfilerActivity, profile
-
     from rookery.selfplay.device import WAVES
+    from torch.profiler import ProfilerActivity, profile
 
     def play() -> float:
         torch.cuda.synchronize()

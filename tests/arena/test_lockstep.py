@@ -50,7 +50,7 @@ def test_histories_hold_the_moves_and_repetitions_of_every_game() -> None:
     board = Board(chess)
     states, histories = chess.new_states(3), Histories.empty(chess, 3)
     for move in moves:
-        board.play(chess.module.read_move(board.state, move))
+        board.play(chess.read_move(board.state, move))
         games = np.array([0, 2])
         advance(chess, states, histories, games, np.full(2, board.actions[-1], np.int32))
     assert histories.moves == [board.actions, [], board.actions]

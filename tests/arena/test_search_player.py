@@ -66,7 +66,7 @@ def test_the_search_takes_a_draw_by_repetition_from_the_history() -> None:
     searching = SearchPlayer(
         chess, expects_to_win, config=config, simulations=100, seed=0, name="losing"
     )
-    draw = chess.module.read_move(board.state, "f6g8")
+    draw = chess.read_move(board.state, "f6g8")
     histories = Histories(board.repetitions, [board.actions])
     assert searching.choose(board.states, histories).tolist() == [draw]
     assert searching.choose(board.states).tolist() != [draw]

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from rookery.replay.sampler import mix_values
 
 from rookery.base import generator
 from rookery.games import Game, GameRecord, load_game
 from rookery.replay import Batch, ReplayConfig, Samples, Window, prefetch, sample
-from rookery.replay.sampler import mix_values
 
 CONNECT4, TICTACTOE = load_game("connect4"), load_game("tictactoe")
 

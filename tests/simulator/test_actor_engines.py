@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from rookery.training.actors.engines import GpuActorEngine
 
 from rookery.games import load_game
 from rookery.nets import build_net
 from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
 from rookery.training import Config, apply, recipe_for
 from rookery.training.actors import engines as seats
-from rookery.training.actors.engines import GpuActorEngine
 
 SMALL = ["selfplay.games=8", "selfplay.simulations=4", "net.width=4", "net.depth=1", "run.moves=6"]
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 import torch
+from rookery.training.learners import check_trainers
+from rookery.training.ring import Ring
 
 from rookery.base import ConfigError, RunFolderError
 from rookery.training import Progress, ProgressCallback, RunFolder, Stats, Stopped, apply, train
-from rookery.training.learners import check_trainers
-from rookery.training.ring import Ring
 from rookery.training.store.checkpoint import Checkpoint
 
 Trace = Callable[[Path], Any]

@@ -13,13 +13,13 @@ from rookery.base import ConfigError, FileDamaged, RunFolderError
 from rookery.learning import LearningDiverged
 from rookery.training import (
     Config,
-    TrialResult,
     Progress,
     ProgressCallback,
     RunFolder,
     Stats,
     Stopped,
     Study,
+    TrialResult,
     apply,
     read_space,
     train,

@@ -10,7 +10,15 @@ from rich.table import Table
 from rookery.interface.formatting import count, new_table, percent, program
 from rookery.interface.progress import progress_for
 from rookery.interface.stopping import Stopping
-from rookery.training import RECIPES, TrialResult, Progress, ProgressCallback, RunFolder, Stopped, Study
+from rookery.training import (
+    RECIPES,
+    Progress,
+    ProgressCallback,
+    RunFolder,
+    Stopped,
+    Study,
+    TrialResult,
+)
 
 BEST = 5
 """Trials that the table shows."""
