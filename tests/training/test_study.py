@@ -13,7 +13,7 @@ from rookery.base import ConfigError, FileDamaged, RunFolderError
 from rookery.learning import LearningDiverged
 from rookery.training import (
     Config,
-    Outcome,
+    TrialResult,
     Progress,
     ProgressCallback,
     RunFolder,
@@ -57,7 +57,7 @@ def stop_at(iteration: int) -> ProgressCallback:
     return watch
 
 
-def kinds(outcome: Outcome) -> list[str]:
+def kinds(outcome: TrialResult) -> list[str]:
     return [line["kind"] for line in Stats(outcome.run).lines()]
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rookery.interface.formatting import count, new_table, percent, program
 from rookery.interface.progress import progress_for
 from rookery.interface.stopping import Stopping
-from rookery.training import RECIPES, Outcome, Progress, ProgressCallback, RunFolder, Stopped, Study
+from rookery.training import RECIPES, TrialResult, Progress, ProgressCallback, RunFolder, Stopped, Study
 
 BEST = 5
 """Trials that the table shows."""
@@ -54,7 +54,7 @@ class _Screen:
             yield watch
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: TrialResult) -> str:
     """How a trial has ended, in words."""
     errors = "" if outcome.errors is None else f", errors {percent(outcome.errors)}"
     return f"{outcome.ended}{errors}"
@@ -76,7 +76,7 @@ def summarise(study: Study, trials: int, *, shared: Options, console: Console) -
         console.print("The same command goes on.", style="bold")
 
 
-def best_table(outcomes: Sequence[Outcome]) -> Table:
+def best_table(outcomes: Sequence[TrialResult]) -> Table:
     """A column a trial, in the order given; a row a setting."""
     table = new_table("")
     for outcome in outcomes:
@@ -90,7 +90,7 @@ def best_table(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
-def best_command(study: Study, outcome: Outcome, shared: Options) -> str:
+def best_command(study: Study, outcome: TrialResult, shared: Options) -> str:
     """What trains a run like that of a trial."""
     config = study.config
     recipe = [("--recipe", config.recipe)] if config.recipe in RECIPES else []

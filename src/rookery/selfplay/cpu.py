@@ -99,8 +99,9 @@ class CpuSelfPlay:
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
         moves = Moves(decisions.actions, decisions.legal_policy, decisions.values)
+        rows, *others = self._games
         repetitions = self._search.repetitions
-        self._kernels.advance(self._games, self._roots, repetitions, moves, self._params)
+        self._kernels.advance(rows, tuple(others), self._roots, repetitions, moves, self._params)
         ended = np.flatnonzero(self._games.results != ONGOING)
         rows = [self._rows_of(int(g)) for g in ended]
         self._restart(ended)
@@ -111,5 +112,6 @@ class CpuSelfPlay:
         return Rows(*(column[g, :length].copy() for column in self._games.rows))
 
     def _restart(self, indices: NDArray[Any]) -> None:
+        rows, *others = self._games
         repetitions = self._search.repetitions
-        self._kernels.restart(self._games, self._roots, repetitions, self._params, indices)
+        self._kernels.restart(rows, tuple(others), self._roots, repetitions, self._params, indices)

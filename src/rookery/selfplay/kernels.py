@@ -124,17 +124,21 @@ def bind_one(rules: ModuleType) -> ModuleType:
 
 @cache
 def bind(rules: ModuleType) -> ModuleType:
-    """Return `advance` and `restart` over games, on CPU threads, for the game of `rules`."""
+    """Return `advance` and `restart` over games, on CPU threads, for the game of `rules`.
+
+    They take the fields of `Games` as (rows, others): Numba's threads get no nested tuples.
+    """
     one = bind_one(rules)
 
     @parallel
-    def advance(games, roots, repetitions, moves, params):  # type: ignore[no-untyped-def]
+    def advance(rows, others, roots, repetitions, moves, params):  # type: ignore[no-untyped-def]
         for g in numba.prange(roots.shape[0]):
-            one.advance(games, roots, repetitions, moves, params, np.int64(g))
+            one.advance(Games(rows, *others), roots, repetitions, moves, params, np.int64(g))
 
     @parallel
-    def restart(games, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
+    def restart(rows, others, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
         for i in numba.prange(indices.shape[0]):
-            one.restart(games, roots, repetitions, params, np.int64(indices[i]))
+            g = np.int64(indices[i])
+            one.restart(Games(rows, *others), roots, repetitions, params, g)
 
     return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})

@@ -1,9 +1,9 @@
-"""A run: its config, its folder, and the loop that turns the ring."""
+"""Training: settings, the run folder, the training loop, actors, trainers and evaluation."""
 
 from rookery.training.config import Config, RunConfig, apply, from_json, setting_names, to_json
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.pool import measure_over, play_match_over
-from rookery.training.loop import check_hardware, train
+from rookery.training.factory import check_hardware, train
 from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.recipes import RECIPES, recipe_for
 from rookery.training.shipped import load_shipped, shipped_names, shipped_search
@@ -12,7 +12,7 @@ from rookery.training.store.identity import Identity, read_config, read_identity
 from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.stats import Stats
 from rookery.training.tuning.space import Space, default_space, read_space
-from rookery.training.tuning.study import Outcome, Study
+from rookery.training.tuning.study import Study, TrialResult
 
 __all__ = [
     "RECIPES",
@@ -20,7 +20,6 @@ __all__ = [
     "Identity",
     "InitialWeights",
     "Origin",
-    "Outcome",
     "PlayerSpec",
     "Progress",
     "ProgressCallback",
@@ -30,6 +29,7 @@ __all__ = [
     "Stats",
     "Stopped",
     "Study",
+    "TrialResult",
     "apply",
     "check_hardware",
     "default_space",

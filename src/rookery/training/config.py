@@ -1,4 +1,4 @@
-"""The whole configuration of a run: every room's settings, composed, read and changed by name."""
+"""The configuration of a run: the settings of all packages, read and changed by name."""
 
 import json
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ MODES = ("overlapped", "phased")
 
 @dataclass(frozen=True)
 class RunConfig:
-    """How long a run goes on, and what it writes down on the way."""
+    """How long a run takes, where it runs, and what it records."""
 
     seed: int = 1
-    """Everything random in the run follows from it."""
+    """Random seed of the run: of the first weights, self-play, search and batches."""
     minutes: float = 0.0
-    """Ends after so much time, earlier stretches and measuring included; 0 = no limit."""
+    """Total length of the run in minutes, earlier sessions and measuring included; 0 = no limit."""
     iterations: int = 0
-    """Ends after this many iterations; 0 = no limit."""
+    """Iterations after which the run ends; 0 = no limit."""
     moves: int = 16
     """Moves that every game makes in one iteration."""
     checkpoint_every: int = 10
@@ -35,21 +35,21 @@ class RunConfig:
     strength_every: int = 20
     """Iterations between measurements of strength; 0 = never."""
     strength_simulations: int = 32
-    """Simulations a move when strength is measured."""
+    """Simulations per move when strength is measured."""
     devices: str = "auto"
-    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), or auto, a GPU if any."""
+    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), or auto = a GPU if there is one."""
     actors: str = "0"
-    """Processes that play beside the one that learns; 0 = none, unless there are several devices;
-    auto = one a GPU, or on the CPU as many as the load asks for."""
+    """Self-play processes besides the learner; 0 = none, unless there are several devices;
+    auto = one per GPU, or on the CPU as many as the load needs."""
     cluster: str = ""
-    """The Ray cluster whose machines actors run on: its address, or local; empty = none."""
+    """Address of the Ray cluster that actors and trainers run on, or local; empty = none."""
     mode: str = "overlapped"
-    """With actors: overlapped (they play while it learns) or phased (they wait for it)."""
+    """With actors: overlapped (play while the learner learns) or phased (take turns)."""
     max_lag: float = 1.0
-    """Iterations of learning that may be due before actors have to wait."""
+    """Iterations of games that may wait for the learner before actors pause."""
     inference: str = "auto"
-    """How the net is evaluated; auto = the fastest that agrees with float32, tried at the start;
-    int8 = in eight bits while it plays itself on a GPU, which is faster and less exact."""
+    """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
+    at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
@@ -76,11 +76,11 @@ class RunConfig:
             raise UnknownName("run.inference", self.inference, known)
 
     def has_actors(self) -> bool:
-        """Whether games are played by actors, in processes of their own."""
+        """Return whether games are played by actors."""
         return self.actors != "0" or "," in self.devices or bool(self.cluster)
 
     def progress(self, seconds: float, iteration: int) -> float:
-        """How much of a run that has come this far is done, from 0 to 1."""
+        """Return the share of the run that is done after `seconds` and `iteration`s."""
         by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
         by_count = iteration / self.iterations if self.iterations else 0.0
         return min(1.0, max(by_time, by_count))
@@ -103,12 +103,12 @@ class Config:
 
 
 def to_json(config: Config) -> str:
-    """`config` as text, one setting a line."""
+    """Return `config` as text, one setting per line."""
     return json.dumps(asdict(config), indent=2) + "\n"
 
 
 def from_json(text: str) -> Config:
-    """The config that `to_json` wrote; every unknown or wrong setting is an error."""
+    """Return the config that `to_json` wrote; refuse unknown and invalid settings."""
     try:
         tree = json.loads(text)
     except json.JSONDecodeError as error:
@@ -121,26 +121,26 @@ def from_json(text: str) -> Config:
 
 
 def apply(config: Config, assignments: Iterable[str]) -> Config:
-    """`config` with settings changed by texts like `search.considered=8`, checked all together."""
+    """Return `config` with settings changed by texts like `search.considered=8`."""
     changes: dict[str, dict[str, Any]] = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals:
-            raise ConfigError(f"a setting looks like search.considered=8, got {assignment!r}")
-        room, _, name = path.strip().partition(".")
-        changes.setdefault(room, {})[name] = _value(config, path.strip(), text.strip())
-    parts = {room: replace(getattr(config, room), **values) for room, values in changes.items()}
-    return replace(config, **parts)
+            raise ConfigError(f"expected a setting like search.considered=8, got {assignment!r}")
+        section, _, name = path.strip().partition(".")
+        changes.setdefault(section, {})[name] = _value(config, path.strip(), text.strip())
+    sections = {name: replace(getattr(config, name), **new) for name, new in changes.items()}
+    return replace(config, **sections)
 
 
 def _value(config: Config, path: str, text: str) -> Any:
-    """What `text` says of a setting."""
-    room, _, name = path.partition(".")
-    part = getattr(config, room, None)
+    """Return the value of a setting that `text` gives."""
+    section_name, _, name = path.partition(".")
+    section = getattr(config, section_name, None)
     known = setting_names()
-    if path not in known or not is_dataclass(part):
+    if path not in known or not is_dataclass(section):
         raise UnknownName("setting", path, known)
-    kind: Any = next(f.type for f in fields(part) if f.name == name)
+    kind: Any = next(f.type for f in fields(section) if f.name == name)
     try:
         return TypeAdapter(kind).validate_strings(text)
     except ValidationError as error:
@@ -149,9 +149,9 @@ def _value(config: Config, path: str, text: str) -> Any:
 
 
 def setting_names() -> list[str]:
-    """All settings that `--set` takes, as dotted paths."""
-    rooms = [f for f in fields(Config) if is_dataclass(f.type)]
-    return [f"{room.name}.{f.name}" for room in rooms for f in fields(room.type)]  # type: ignore[arg-type]
+    """Return all settings that `--set` takes, as dotted names."""
+    sections = [f for f in fields(Config) if is_dataclass(f.type)]
+    return [f"{s.name}.{f.name}" for s in sections for f in fields(s.type)]  # type: ignore[arg-type]
 
 
 def _check_names(kind: Any, tree: object, prefix: str = "") -> None:
@@ -168,7 +168,7 @@ def _check_names(kind: Any, tree: object, prefix: str = "") -> None:
 def _out_of_range(error: ValidationError) -> ConfigError:
     first = error.errors()[0]
     cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ConfigError):  # from a room, which names the setting itself
+    if isinstance(cause, ConfigError):  # from a package, which names the setting itself
         return cause
     if first["type"] == "missing":
         return ConfigError(f"config: {'.'.join(map(str, first['loc']))} is missing; restore it")

@@ -1,49 +1,284 @@
-"""The loop of a run: turn the ring until it is done, on the CPU, on a GPU, or with a crew."""
+"""The training loop, the same for every kind of run: play, store, learn, publish, measure.
 
-import torch
+    positions --> search --> rows --> replay window --> learner --> weights
+        ^                                                              |
+        +------------------------ evaluator <--------------------------+
 
-from rookery.base import UnknownName
-from rookery.gpu import find_devices
-from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, check_backend
-from rookery.training.config import Config
-from rookery.training.crewed import CrewedRing
-from rookery.training.device import DeviceRing
-from rookery.training.host import HostRing
-from rookery.training.learners import check_trainers
-from rookery.training.progress import Progress, ProgressCallback, Stopped
-from rookery.training.ring import Ring
-from rookery.training.store.folder import RunFolder
+Who plays and who learns is chosen in `factory`: CPU threads, a GPU that is one iteration ahead of
+the host, actors in other processes; this process, a captured graph on a GPU, trainers.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+from torch import nn
+
+from rookery.learning import LearningConfig, LearnReport
+from rookery.learning import merge_reports as merge_learned
+from rookery.nets import BackendChoice
+from rookery.replay import Window, count, write_shard
+from rookery.selfplay import Played, SelfPlayReport
+from rookery.selfplay import merge_reports as merge_played
+from rookery.training.progress import ActorStatus, Stopped
+from rookery.training.run import Run
+from rookery.training.self_players import Step
+from rookery.training.store.checkpoint import Checkpoint, RunPosition
+
+Arrays = Mapping[str, NDArray[Any]]
+Check = Callable[[], None]
 
 
-def train(folder: RunFolder, watch: ProgressCallback) -> Progress:
-    """Train until the run's time or iterations are over, or `watch` raises Stopped."""
-    with folder.lock():
-        ring = _ring_for(folder.config)(folder, watch)
+class SelfPlay(Protocol):
+    """Plays games with the newest published weights."""
+
+    choice: BackendChoice
+    """How the network is evaluated."""
+    kind: str
+    """Where the games in progress are: cpu, cuda or actors."""
+    actors: ActorStatus | None
+
+    def play(self, iteration: int, *, progress: float, check: Check) -> Step:
+        """Play an iteration, or return what actors have sent; `check` may raise to stop."""
+
+    def drain(self) -> tuple[Played, ...]:
+        """Wait for what is still in flight and return it."""
+
+    def attend(self) -> None:
+        """Look after the actors while the learner learns."""
+
+    def publish(self, net: nn.Module, version: int, weights: Callable[[], bytes]) -> None:
+        """Play with new weights; `weights` returns them as the content of a file."""
+
+    def figures(self) -> dict[str, Any]:
+        """Return figures of the actors for the statistics."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the games in progress."""
+
+    def restore(self, state: Arrays) -> None:
+        """Continue from what `state` returned."""
+
+    def close(self) -> None:
+        """End all actors."""
+
+
+class Learner(Protocol):
+    """Makes updates from the window."""
+
+    config: LearningConfig
+    updates: int
+    precision: str
+
+    @property
+    def play_net(self) -> nn.Module:
+        """The averaged network, for playing; it changes in place."""
+
+    def learn(
+        self, window: Window, num_updates: int, *, progress: float, check: Check
+    ) -> LearnReport | None:
+        """Make updates; on a GPU, enqueue them and return the report of the call before."""
+
+    def drain(self) -> LearnReport | None:
+        """Wait for updates in flight and return their report."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return everything a new learner needs to continue."""
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue from what `state` returned."""
+
+    def close(self) -> None:
+        """End all trainers."""
+
+
+class StrengthMeter(Protocol):
+    """Measures the strength of the network that plays."""
+
+    def start(self, iteration: int, net: nn.Module) -> None:
+        """Begin to measure, unless a measurement is under way."""
+
+    def poll(self) -> None:
+        """Record a measurement that is complete."""
+
+    def wait(self) -> None:
+        """Wait for the measurement under way, as long as the run's time allows."""
+
+class TrainingLoop:
+    """The parts of a run, and the order in which they work."""
+
+    def __init__(
+        self, run: Run, selfplay: SelfPlay, window: Window, learner: Learner, meter: StrengthMeter
+    ) -> None:
+        self.run, self.selfplay, self.window = run, selfplay, window
+        self.learner, self.meter = learner, meter
+        self.rows_owed = 0.0
+        """Rows that are still to be learned from, for the rows that have arrived."""
+        self.boundary: Checkpoint | None = None
+
+    def train(self) -> None:
+        """Train until the run's time or iterations are over, or the callback raises Stopped."""
         try:
-            while ring.progress() < 1.0:
-                ring.turn()
-            ring.finish()
+            self._publish()
+            self._mark_boundary()
+            while self.run.progress() < 1.0:
+                self.run_iteration()
+            self.finish()
         except Stopped:
-            ring.stop()
+            self.stop()
+
+    def run_iteration(self) -> None:
+        """Play, store, learn, publish the weights, record; measure and checkpoint when due."""
+        played: list[SelfPlayReport] = []
+        learned: list[LearnReport] = []
+        is_complete = False
+        while not is_complete:
+            step = self._play()
+            played += self._store(step.played)
+            learned += self._learn()
+            is_complete = step.is_complete
+        self.run.iteration += 1
+        self._publish()
+        self._record(played, learned)
+        if self._is_due(self.run.config.run.strength_every):
+            self.meter.start(self.run.iteration, self.learner.play_net)
+        self._mark_boundary()
+        if self._is_due(self.run.config.run.checkpoint_every):
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Write weights and checkpoint, then delete the shards that are no longer needed."""
+        self.run.show("checkpoint")
+        self._drain()
+        self.boundary = self._snapshot()
+        self._save(self.boundary)
+        self.run.delete_shards(self.window.shard_numbers)
+
+    def finish(self) -> None:
+        """End a run that has reached its end: checkpoint, and measure the last network."""
+        self.checkpoint()
+        self.meter.wait()
+        if self.run.config.run.strength_every and not self.run.is_measured():
+            self.meter.start(self.run.iteration, self.learner.play_net)
+            self.meter.wait()
+        self.run.record_end()
+
+    def stop(self) -> None:
+        """Keep what was reached; an exact run goes back to the end of its last iteration."""
+        self.run.callback = lambda progress: None
+        if self.boundary is None or not self._resumes_exactly:
+            self.checkpoint()
+            return
+        self.learner.restore(self.boundary.learner)
+        self._save(self.boundary)
+        self.run.stats.forget_after(self.boundary.position.iteration)
+
+    def restore(self, found: Checkpoint) -> None:
+        """Continue from a checkpoint."""
+        self.learner.restore(found.learner)
+        self.selfplay.restore(found.selfplay)
+        self.rows_owed = found.position.rows_owed
+
+    def close(self) -> None:
+        """End all workers, however the run ended."""
+        self.selfplay.close()
+        self.learner.close()
+        self.run.close()
+
+    @property
+    def _resumes_exactly(self) -> bool:
+        """Whether a run that is stopped within an iteration goes back to its beginning."""
+        return self.selfplay.kind == "cpu"
+
+    def _is_due(self, every: int) -> bool:
+        return every > 0 and self.run.iteration % every == 0
+
+    def _play(self) -> Step:
+        progress = self.run.progress()
+        simulations = self.run.config.selfplay.simulations_at(progress)
+        self._show("self-play", simulations=simulations)
+        return self.selfplay.play(
+            self.run.iteration, progress=progress, check=lambda: self._show("self-play")
+        )
+
+    def _store(self, played: tuple[Played, ...]) -> list[SelfPlayReport]:
+        """Add rows to the window and to a shard on disk; learning from them is now due."""
+        for each in played:
+            if count(each.rows):
+                number = self.window.add(each.rows)
+                write_shard(self.run.shard(number), each.rows, game=self.window.game)
+                self.rows_owed += self.learner.config.reuse * count(each.rows)
+            games = self.run.shown.games + each.report.games
+            self._show("learning", games=games, played=each.report)
+        return [each.report for each in played]
+
+    def _learn(self) -> list[LearnReport]:
+        """Make all updates that are due."""
+        size, before = self.learner.config.batch_size, self.learner.updates
+        if self.rows_owed < size:
+            return []
+        try:
+            report = self.learner.learn(
+                self.window,
+                int(self.rows_owed // size),
+                progress=self.run.progress(),
+                check=self._check_learning,
+            )
         finally:
-            ring.close()
-        return ring.moment
+            self.rows_owed -= size * (self.learner.updates - before)
+        if report is not None:
+            self._show("learning", learned=report, rows_made=self.window.rows_made)
+        return [report] if report else []
 
+    def _check_learning(self) -> None:
+        self.selfplay.attend()
+        self._show("learning")
 
-def check_hardware(config: Config) -> torch.device:
-    """The device that learns, or an error that names what does not fit together."""
-    devices = find_devices(config.run.devices)
-    check_trainers(config, devices)
-    device = devices[0]
-    known = CPU_BACKENDS if device.type == "cpu" else tuple(GPU_BACKENDS)
-    if config.run.inference not in ("auto", *known):
-        raise UnknownName(f"run.inference on {device}", config.run.inference, ("auto", *known))
-    check_backend(config.run.inference, config.net)
-    return device
+    def _publish(self) -> None:
+        net, step = self.learner.play_net, self.learner.updates
+        self.selfplay.publish(
+            net, self.run.iteration, lambda: self.run.folder.pack_weights(net, step=step)
+        )
 
+    def _record(self, played: list[SelfPlayReport], learned: list[LearnReport]) -> None:
+        self.run.record_iteration(
+            merge_played(played) if played else None,
+            merge_learned(learned) if learned else None,
+            self.window,
+            **self.selfplay.figures(),
+        )
+        self.meter.poll()
 
-def _ring_for(config: Config) -> type[Ring]:
-    on_gpu = find_devices(config.run.devices)[0].type == "cuda"
-    if config.run.has_actors() or (on_gpu and config.learning.method != "single"):
-        return CrewedRing
-    return HostRing if not on_gpu else DeviceRing
+    def _show(self, phase: str, **news: object) -> None:
+        self.run.show(phase, actors=self.selfplay.actors, **news)
+
+    def _drain(self) -> None:
+        """Store what is still in flight."""
+        played = self._store(self.selfplay.drain())
+        learned = self.learner.drain()
+        if played or learned:
+            self._record(played, [learned] if learned else [])
+
+    def _mark_boundary(self) -> None:
+        """Remember the end of an iteration, if a run that is stopped goes back to it."""
+        if self._resumes_exactly:
+            self.boundary = self._snapshot()
+
+    def _snapshot(self) -> Checkpoint:
+        position = RunPosition(
+            iteration=self.run.iteration,
+            seconds=self.run.seconds(),
+            rows_made=self.window.rows_made,
+            rows_owed=self.rows_owed,
+            shards=self.window.shard_numbers,
+            selfplay=self.selfplay.kind,
+            inference=self.selfplay.choice.method,
+            precision=self.learner.precision,
+        )
+        return Checkpoint.copy(position, self.learner.state(), self.selfplay.state())
+
+    def _save(self, checkpoint: Checkpoint) -> None:
+        if iteration := checkpoint.position.iteration:
+            net, step = self.learner.play_net, self.learner.updates
+            self.run.folder.save_weights(net, iteration=iteration, step=step)
+        checkpoint.save(self.run.folder.path)

@@ -9,7 +9,7 @@ from rookery.selfplay import SelfPlayReport
 
 
 class Stopped(Exception):
-    """Raised by a watcher to end the run; what was reached is kept."""
+    """Raised by a progress callback to end the run; its results are kept."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,18 @@ class ActorStatus:
     ready: int
     size: int
     staleness: float
-    """Iterations by which the weights that games were played with are behind."""
+    """Mean number of iterations by which the weights that games were played with are behind."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a watcher sees, several times a second."""
+    """What a progress callback sees, several times per second."""
 
     phase: str
-    """self-play, learning, collecting (on a GPU), strength or checkpoint."""
+    """self-play, learning, measuring or checkpoint."""
     iteration: int
     progress: float
+    """Share of the run that is done, from 0 to 1."""
     seconds: float
     simulations: int = 0
     games: int = 0
@@ -37,9 +38,11 @@ class Progress:
     played: SelfPlayReport | None = None
     learned: LearnReport | None = None
     strength: Strength | None = None
-    crew: ActorStatus | None = None
+    measured: float | None = None
+    """While strength is measured: share of the measurement that is done."""
+    actors: ActorStatus | None = None
     notes: tuple[str, ...] = ()
-    """What happened that people should know, oldest first."""
+    """Events that people should know of, oldest first."""
 
 
 ProgressCallback = Callable[[Progress], None]

@@ -1,92 +1,81 @@
-"""What a worker of a run does, wherever it runs."""
+"""What an actor does: play games with the newest weights, and test the network's strength."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
-
-from torch import nn
 
 from rookery import __version__
 from rookery.base import generator
-from rookery.games import Game, load_game
+from rookery.games import load_game
 from rookery.gpu import find_device
 from rookery.nets import unpack
 from rookery.replay import to_columns
-from rookery.training.actors.engines import ActorEngine, CpuActorEngine, GpuActorEngine, Played
+from rookery.selfplay import Played
+from rookery.training.actors.messages import ActorReady, GamesPlayed, NewWeights, Play
 from rookery.training.config import Config, from_json
-from rookery.training.evaluation.tasks import EvaluationTask, answer, unpack_cases
+from rookery.training.evaluation.tasks import RunPart, Tasks, run_part
+from rookery.training.parts import new_self_player
 from rookery.training.store.origin import new_net
-from rookery.workers import Channel, Message
+from rookery.workers import Channel
 
 WAIT_SECONDS = 1.0
-Pending = tuple[int, Callable[[], Played]]
-"""The number of an order that was begun, and what waits for its games."""
-
-
-def thread_limits(threads: int) -> dict[str, str]:
-    """Variables that keep a worker's libraries to so many threads."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return dict.fromkeys(names, str(threads))
 
 
 def actor_seed(config: Config, number: int, incarnation: int) -> int:
-    """A seed of its own for every actor, and for every one that takes its place."""
+    """Return a seed for one actor, and another one for its replacement."""
     return int(generator(config.run.seed, "actor", number, incarnation).integers(2**62))
 
 
-def selfplay_config(job: Mapping[str, Any]) -> Config:
-    """The run's settings, with this actor's share of the games."""
+def actor(channel: Channel, job: Mapping[str, Any]) -> None:
+    """Play games until the channel closes: some moves for every order.
+
+    An order is started before the games of the one before are read, so that a GPU never waits.
+    """
+    config = _own_share(job)
+    game, device = load_game(config.game, job["digest"]), find_device(job["device"])
+    net = new_net(config, game).to(device)
+    player = new_self_player(
+        game,
+        config,
+        net,
+        device=device,
+        backend=job["backend"],
+        seed=actor_seed(config, job["number"], job["incarnation"]),
+    )
+    version, tasks = -1, Tasks((), {})
+    started: deque[Callable[[], GamesPlayed]] = deque()
+
+    def start(order: Play) -> Callable[[], GamesPlayed]:
+        finish = player.start(order.moves, progress=order.progress, iteration=order.iteration)
+        used = version
+        return lambda: _reply(order.order, used, finish(lambda: None))
+
+    channel.send(ActorReady(__version__, player.games))
+    while True:
+        message = channel.receive(0.0 if started else WAIT_SECONDS)
+        match message:
+            case Play():
+                started.append(start(message))
+                if len(started) > player.in_flight:
+                    channel.send(started.popleft()())
+            case None if started:
+                channel.send(started.popleft()())
+            case NewWeights():
+                net.load_state_dict(dict(unpack(message.weights).state))
+                player.load(net)
+                version = message.version
+            case Tasks():
+                tasks = message
+            case RunPart():
+                channel.send(run_part(tasks, message, device=job["device"]))
+
+
+def _own_share(job: Mapping[str, Any]) -> Config:
+    """Return the run's settings, with this actor's share of the games."""
     config = from_json(job["config"])
     return replace(config, selfplay=replace(config.selfplay, games=job["games"]))
 
 
-def actor(link: Channel, job: Mapping[str, Any]) -> None:
-    """Play games with the newest weights, so many moves for every order.
-
-    The next stretch is begun before the last one is fetched, so that a GPU never waits. An actor is
-    also a judge of the run's strength, when it is asked to be.
-    """
-    config = selfplay_config(job)
-    rules = load_game(config.game, job["digest"])
-    net = new_net(config.net, rules)
-    seat = new_actor_engine(config, net, rules=rules, job=job)
-    pending: Pending | None = None
-    cases: list[EvaluationTask] = []
-    link.send(Message("ready", {"rookery": __version__, "games": seat.games}))
-    while True:
-        message = link.receive(0.0 if pending else WAIT_SECONDS)
-        if message is None or message.kind == "play":
-            begun = _begin(seat, message) if message else None
-            if pending:
-                link.send(_games(*pending))
-            pending = begun
-        elif message.kind == "weights":
-            net.load_state_dict(dict(unpack(message.arrays["weights"].tobytes()).state))
-            seat.load(net, message.header["version"])
-        elif message.kind == "cases":
-            cases = [case.on(job["device"]) for case in unpack_cases(message)]
-        elif message.kind == "look":
-            link.send(answer(cases[message.header["case"]], message))
-
-
-def new_actor_engine(
-    config: Config, net: nn.Module, *, rules: Game, job: Mapping[str, Any]
-) -> ActorEngine:
-    """An actor's seat on the device that its job names."""
-    seed = actor_seed(config, job["number"], job["incarnation"])
-    device, inference = find_device(job["device"]), job["inference"]
-    if device.type == "cpu":
-        return CpuActorEngine(config, net, rules=rules, inference=inference, seed=seed)
-    return GpuActorEngine(config, net, rules=rules, device=device, inference=inference, seed=seed)
-
-
-def _begin(seat: ActorEngine, order: Message) -> Pending:
-    header = order.header
-    finish = seat.begin(header["moves"], progress=header["progress"], iteration=header["iteration"])
-    return header["order"], finish
-
-
-def _games(order: int, finish: Callable[[], Played]) -> Message:
-    played = finish()
-    header = {"order": order, "version": played.version, "report": asdict(played.report)}
-    return Message("games", header, to_columns(played.samples) if len(played.samples) else {})
+def _reply(order: int, version: int, played: Played) -> GamesPlayed:
+    return GamesPlayed(order, version, played.report, to_columns(played.rows))

@@ -1,234 +1,316 @@
-"""The fleet: the actors of a run, where each of them plays, what it was told, how it does.
+"""The actors of a run, as the training loop sees them: self-play in other processes.
 
-On one machine the games of a device are shared out among its actors; in a cluster every actor has
-games of its own. On the CPU, with `auto`, the number of actors follows the load: one more while the
-learner waits for games, one less while games wait for the learner.
+An actor plays some moves for every order. Overlapped, it has one more order waiting, so that it
+never idles, unless more games have arrived than the learner can use (`run.max_lag`); phased, all
+actors play, then all wait for the learner. Weights are sent with a version after every iteration:
+games played with older ones are stale, and by how much is in the statistics. On the CPU, with
+`auto`, the number of actors follows the load.
 """
 
-import os
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from statistics import median
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from statistics import mean, median
 from typing import Any
 
-from rookery import __version__
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from rookery.games import Game
 from rookery.gpu import find_devices
-from rookery.training.actors.actor import actor, thread_limits
-from rookery.training.config import Config, RunConfig, to_json
+from rookery.nets import BackendChoice
+from rookery.replay import from_columns
+from rookery.selfplay import Played
+from rookery.training.actors.actor import actor
+from rookery.training.actors.layout import actor_layout, requested_actors
+from rookery.training.actors.messages import ActorReady, GamesPlayed, NewWeights, Play
+from rookery.training.config import Config, to_json
 from rookery.training.evaluation.queue import TaskQueue
-from rookery.training.evaluation.tasks import EvaluationTask, pack_cases
-from rookery.workers import Cluster, Message, ProcessWorker, Worker, WorkerEvent, WorkerPool
+from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused
+from rookery.training.progress import ActorStatus
+from rookery.training.self_players import Step
+from rookery.workers import (
+    Cluster,
+    ProcessWorker,
+    Worker,
+    WorkerEvent,
+    WorkerPool,
+    thread_limits,
+)
 
+IDLE_SECONDS = 0.01
+ORDERS = 4
+"""Orders in which an actor plays its moves of an iteration."""
 IDLE_SHARE = 0.25
-"""Of an iteration; who waits for longer has too little to do."""
+"""Share of an iteration; who waits for longer has too little to do."""
 SLOW_SHARE = 0.5
-"""Of what the others play; an actor below it is called slow."""
+"""An actor that plays less than this share of what the others play is called slow."""
 SLOW_ITERATIONS = 3
-"""In a row, before it is said."""
-
-
-@dataclass(frozen=True)
-class ActorLayout:
-    """How many actors there are, and what each has to itself."""
-
-    size: int
-    most: int
-    """The load may ask for so many."""
-    devices: tuple[str, ...]
-    """Actor n plays on the n-th, and round again."""
-    sharing: int
-    """Actors that share a device and its games."""
-    threads: int
-
-
-def actor_layout(run: RunConfig, cluster: Cluster | None) -> ActorLayout:
-    """Where actors are to play, by the settings and what there is."""
-    asked = _asked(run)
-    if cluster is not None:
-        return _muster_in(cluster, asked)
-    devices, cores = tuple(map(str, find_devices(run.devices))), os.cpu_count() or 1
-    if run.actors == "auto" and devices == ("cpu",):
-        size = max(1, cores // 2)
-        return ActorLayout(size, cores, devices, sharing=size, threads=1)
-    size = asked or len(devices)
-    sharing = -(-size // len(devices))
-    return ActorLayout(size, size, devices, sharing=sharing, threads=max(1, cores // size))
-
-
-def _asked(run: RunConfig) -> int:
-    """The number of actors that was asked for, 0 where none was."""
-    return int(run.actors) if run.actors.isdecimal() else 0
-
-
-def _muster_in(cluster: Cluster, asked: int) -> ActorLayout:
-    """One actor a GPU; without GPUs one a core, but for the learner's."""
-    room = cluster.capacity()
-    size = asked or room.gpus or max(1, room.cpus - 1)
-    sharing = -(-size // room.gpus) if room.gpus else 1
-    return ActorLayout(size, size, ("cuda:0" if room.gpus else "cpu",), sharing=sharing, threads=1)
+"""Iterations in a row before a slow actor is reported."""
 
 
 class ActorPool:
-    """The actors of a run, as its coordinator sees them."""
+    """Self-play by actors."""
+
+    kind = "actors"
 
     def __init__(
         self,
+        game: Game,
         config: Config,
         *,
-        inference: str,
+        choice: BackendChoice,
         era: int,
-        tell: Callable[[WorkerEvent], None],
+        on_event: Callable[[WorkerEvent], None],
         cluster: Cluster | None,
-        digest: str = "",
     ) -> None:
-        """`inference` is how the net is evaluated on this kind of device; another `era` has
-        other seeds; `digest` is the SHA-256 of the rules file, empty for a shipped game."""
-        self.config, self._cluster, self._digest = config, cluster, digest
-        self._inference, self._era = inference, era
+        """`choice` is how the network is evaluated here; another `era` gives other seeds."""
+        self.choice, self._game, self._config, self._era = choice, game, config, era
+        self._cluster, self._on_event = cluster, on_event
+        self._layout = actor_layout(config.run, cluster)
         self._here = find_devices(config.run.devices)[0].type
-        self._muster = actor_layout(config.run, cluster)
-        self.games_each = max(1, config.selfplay.games // self._muster.sharing)
-        self.positions = self._muster.size * self.games_each * config.run.moves
-        """Of an iteration."""
+        self._is_overlapped = config.run.mode == "overlapped"
+        self.games_each = max(1, config.selfplay.games // self._layout.sharing)
+        self.positions = self._layout.size * self.games_each * config.run.moves
+        """Positions of an iteration."""
+        self._pool: WorkerPool | None = None
+        self._weights = NewWeights(0, b"")
         self._orders: Counter[int] = Counter()
-        self._serial = 0
-        self._taken: set[int] = set()
+        """Orders that each actor has not yet carried out."""
+        self._last_order = 0
+        self._received: set[int] = set()
+        self._arrived: list[Played] = []
         self._leaving: set[int] = set()
-        self._played: Counter[int] = Counter()
         self._slow: Counter[int] = Counter()
-        self._weights = Message("weights")
-        self._docket, self._cases = TaskQueue([]), Message("cases")
+        self._queue = TaskQueue(())
         self._informed: set[int] = set()
-        """Who knows the cases."""
-        self._last_words = ""
-        self._tell = tell
-        self.crew = WorkerPool("actor", self._muster.size, self._start, tell=self._note)
+        """Actors that know the tasks of the queue."""
+        self._iteration, self._progress = 0, 0.0
+        self._begin_iteration()
 
-    def publish(self, weights: Message) -> None:
-        """Hand weights to everybody; whoever comes later gets them too."""
-        self._weights = weights
-        for number in self.crew.ready():
-            self.crew.send(number, weights)
+    @property
+    def pool(self) -> WorkerPool:
+        """The workers, which are started with the first weights."""
+        if self._pool is None:
+            size = self._layout.size
+            self._pool = WorkerPool("actor", size, self._start, on_event=self._on_event)
+        return self._pool
 
-    def evaluate(self, cases: Sequence[EvaluationTask]) -> TaskQueue:
-        """Have cases looked at between orders; the docket fills while the fleet is heard."""
-        self._docket, self._cases, self._informed = TaskQueue(cases), pack_cases(cases), set()
-        return self._docket
+    @property
+    def actors(self) -> ActorStatus:
+        """How many actors there are, and how stale their weights."""
+        staleness = mean(self._staleness) if self._staleness else 0.0
+        return ActorStatus(len(self.pool.ready()), self.pool.size(), staleness)
 
-    def hear(self) -> Iterator[Message]:
-        """What has come in, each order's games once; whoever is new is welcomed on the way."""
-        for number, message in self.crew.poll():
-            if message.kind == "ready":
-                self._welcome(number, message)
-            elif message.kind in ("seen", "refused"):
-                self._docket.take(number, message)
-            elif message.kind == "games":
-                self._orders[number] -= 1
-                if message.header["order"] not in self._taken:
-                    self._taken.add(message.header["order"])
-                    self._played[number] += message.header["report"]["positions"]
-                    yield message
+    def play(self, iteration: int, *, progress: float, check: Callable[[], None]) -> Step:
+        """Return the games that have arrived; phased, wait for those of a whole iteration."""
+        self._iteration, self._progress = iteration, progress
+        self._attend(may_order=True)
+        while self._is_waiting():
+            begun = time.perf_counter()
+            time.sleep(IDLE_SECONDS)
+            self._attend(may_order=not self._has_enough())
+            check()
+            self._learner_waited += time.perf_counter() - begun
+        played, self._arrived = tuple(self._arrived), []
+        return Step(played, self._has_enough())
 
-    def order(self, each: int, header: dict[str, Any]) -> None:
-        """See to it that every actor has `each` orders, those not yet carried out included."""
-        for number in self.crew.ready():
+    def drain(self) -> tuple[Played, ...]:
+        """Return games that have arrived and were not yet handed over."""
+        played, self._arrived = tuple(self._arrived), []
+        return played
+
+    def attend(self) -> None:
+        """Receive games and give orders while the learner learns."""
+        begun, self._attended = self._attended, time.perf_counter()
+        if self._is_overlapped and not self._is_playing():
+            self._games_waited += self._attended - begun
+        self._attend(may_order=self._is_overlapped)
+
+    def publish(self, net: nn.Module, version: int, weights: Callable[[], bytes]) -> None:
+        """Send new weights to all actors; those that start later get them, too."""
+        self._weights = NewWeights(version, weights())
+        for number in self.pool.ready():
+            self.pool.send(number, self._weights)
+
+    def figures(self) -> dict[str, Any]:
+        """Return figures of the iteration, and adapt the number of actors to the load."""
+        seconds = max(time.perf_counter() - self._begun, 1e-9)
+        waited = {
+            "learner_waited": self._learner_waited / seconds,
+            "games_waited": self._games_waited / seconds,
+        }
+        staleness, workers = self.actors.staleness, self._worker_figures(seconds)
+        self._follow_cluster()
+        if self._is_overlapped:
+            self._follow_load(**waited)
+        self._begin_iteration()
+        return {"actors": {"staleness": staleness, **waited, "workers": workers}}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the games in progress: they are the actors' own and begin again."""
+        return {"none": np.zeros(0)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned."""
+
+    def evaluate(self, tasks: tuple[EvaluationTask, ...]) -> TaskQueue:
+        """Have tasks carried out between orders; the queue fills while actors are attended to."""
+        self._queue, self._informed = TaskQueue(tasks), set()
+        return self._queue
+
+    def attend_tasks(self) -> None:
+        """Carry on with the tasks alone: no more orders."""
+        self._attend(may_order=False)
+        self._arrived = []
+        time.sleep(IDLE_SECONDS)
+
+    def close(self) -> None:
+        """End all actors and leave the cluster."""
+        if self._pool is not None:
+            self._pool.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _begin_iteration(self) -> None:
+        self._begun = self._attended = time.perf_counter()
+        self._learner_waited = self._games_waited = 0.0
+        self._positions = 0
+        self._played: Counter[int] = Counter()
+        self._staleness: list[int] = []
+
+    def _is_waiting(self) -> bool:
+        """Whether the loop must wait: for any games, or in a phased run for all."""
+        if self._is_overlapped:
+            return not self._arrived
+        return not self._has_enough() or self._is_playing()
+
+    def _has_enough(self) -> bool:
+        """Whether an iteration's positions have arrived, or the run's time is over."""
+        is_over = self._positions > 0 and self._progress >= 1.0
+        return self._positions >= self.positions or is_over
+
+    def _is_playing(self) -> bool:
+        return any(self._orders[number] for number in self.pool.ready())
+
+    def _attend(self, *, may_order: bool) -> None:
+        """Receive messages; give orders and tasks to actors that have none."""
+        for number, message in self.pool.poll():
+            match message:
+                case ActorReady():
+                    self._welcome(number, message)
+                case GamesPlayed():
+                    self._receive(number, message)
+                case PartDone() | PartRefused():
+                    self._queue.complete(number, message)
+        self._share_tasks()
+        waiting = sum(played.report.positions for played in self._arrived)
+        if may_order and waiting <= self._config.run.max_lag * self.positions:
+            self._give_orders(2 if self._is_overlapped else 1)
+
+    def _welcome(self, number: int, message: ActorReady) -> None:
+        """Give a new actor the weights."""
+        if message.games < self.games_each:
+            what = f"has no memory for {self.games_each} games"
+            self.pool.report_event(number, what, f"continues with {message.games}")
+        self._orders[number] = 0
+        self._informed.discard(number)
+        self.pool.send(number, self._weights)
+
+    def _receive(self, number: int, message: GamesPlayed) -> None:
+        self._orders[number] -= 1
+        if message.order in self._received:  # a repaired connection may deliver twice
+            return
+        self._received.add(message.order)
+        self._positions += message.report.positions
+        self._played[number] += message.report.positions
+        self._staleness.append(self._iteration - message.version)
+        rows = from_columns(message.columns, game=self._game)
+        self._arrived.append(Played(rows, message.report))
+
+    def _give_orders(self, each: int) -> None:
+        """Make sure that every actor has `each` orders."""
+        moves = max(1, self._config.run.moves // ORDERS)
+        for number in self.pool.ready():
             if number in self._leaving:
                 self._let_go(number)
                 continue
             while self._orders[number] < each:
                 self._orders[number] += 1
-                self._serial += 1
-                self.crew.send(number, Message("play", {"order": self._serial, **header}))
+                self._last_order += 1
+                order = Play(self._last_order, moves, self._progress, self._iteration)
+                self.pool.send(number, order)
 
-    def share_docket(self) -> None:
-        """Give everybody something to look at, as long as there is something left."""
-        ready = self.crew.ready()
-        self._docket.take_back(ready, self._last_words)
-        self._informed &= set(ready)
+    def _share_tasks(self) -> None:
+        """Give every actor a task, as long as there are any."""
+        ready = self.pool.ready()
+        self._queue.return_lost(ready, self.pool.last_failure)
         for number in ready:
-            if task := self._docket.hand_out(number):
+            if part := self._queue.assign(number):
                 if number not in self._informed:
                     self._informed.add(number)
-                    self.crew.send(number, self._cases)
-                self.crew.send(number, task)
+                    self.pool.send(number, self._queue.message)
+                self.pool.send(number, part)
 
-    def is_playing(self) -> bool:
-        """Whether an order is still to be carried out."""
-        return any(self._orders[number] for number in self.crew.ready())
+    def _follow_cluster(self) -> None:
+        """Add actors if machines have joined; actors of machines that left wait for others."""
+        if self._cluster is not None and not requested_actors(self._config.run):
+            size = actor_layout(self._config.run, self._cluster).size
+            for _ in range(self.pool.size(), size):
+                self.pool.add_worker("has space: the cluster has grown")
 
-    def follow_cluster(self) -> None:
-        """Add actors where machines have joined; those of machines that left wait for others."""
-        if self._cluster is not None and not _asked(self.config.run):
-            for _ in range(self.crew.size(), actor_layout(self.config.run, self._cluster).size):
-                self.crew.add_worker("has room: the cluster has grown")
-
-    def follow_load(self, *, learner_waited: float, games_waited: float) -> None:
-        """Add or retire an actor, by the shares of the last iteration that were spent waiting."""
-        if self._muster.size == self._muster.most:
+    def _follow_load(self, *, learner_waited: float, games_waited: float) -> None:
+        """Add or retire an actor, by the shares of the iteration that were spent waiting."""
+        if self._layout.size == self._layout.max_size:
             return
-        size = self.crew.size() - len(self._leaving)
-        if learner_waited > IDLE_SHARE and size < self._muster.most:
-            self.crew.add_worker(f"is needed: the learner waited {learner_waited:.0%} of the time")
-        elif games_waited > IDLE_SHARE and size > 1 and (ready := self.crew.ready()):
+        size = self.pool.size() - len(self._leaving)
+        if learner_waited > IDLE_SHARE and size < self._layout.max_size:
+            self.pool.add_worker(f"is needed: the learner waited {learner_waited:.0%} of the time")
+        elif games_waited > IDLE_SHARE and size > 1 and (ready := self.pool.ready()):
             self._leaving.add(ready[-1])
 
-    def figures(self, seconds: float) -> list[dict[str, Any]]:
-        """How everybody did in the last `seconds`; those who lag behind are named."""
-        played, self._played = self._played, Counter()
-        rates = {number: played[number] / seconds for number in self.crew.ready()}
+    def _let_go(self, number: int) -> None:
+        if not self._orders[number]:
+            self._leaving.remove(number)
+            self.pool.retire(number, "is not needed: games wait for the learner")
+
+    def _worker_figures(self, seconds: float) -> list[dict[str, Any]]:
+        """Return how every actor did in the last `seconds`; report those that are slow."""
+        rates = {number: self._played[number] / seconds for number in self.pool.ready()}
         for number in rates:
-            self._judge_speed(number, rates)
+            self._check_speed(number, rates)
         return [
-            {**asdict(known), "positions_per_second": round(rates.get(number, 0.0), 1)}
-            for number, known in self.crew.figures().items()
+            {**asdict(stats), "positions_per_second": round(rates.get(number, 0.0), 1)}
+            for number, stats in self.pool.stats().items()
         ]
 
-    def _note(self, event: WorkerEvent) -> None:
-        self._last_words = event.what
-        self._tell(event)
-
-    def _judge_speed(self, number: int, rates: dict[int, float]) -> None:
+    def _check_speed(self, number: int, rates: Mapping[int, float]) -> None:
         others = [rate for other, rate in rates.items() if other != number]
         usual = median(others) if others else 0.0
         self._slow[number] = self._slow[number] + 1 if rates[number] < SLOW_SHARE * usual else 0
         if self._slow[number] == SLOW_ITERATIONS:
             what = f"is slow: {rates[number]:.0f} positions/s, the others {usual:.0f}"
-            self.crew.report_event(number, what, "kept")
-
-    def _welcome(self, number: int, message: Message) -> None:
-        """Give a new actor the weights, unless it comes from another Rookery than this one."""
-        if (version := message.header["rookery"]) != __version__:
-            self.crew.drop_worker(number, f"runs rookery {version}, expected {__version__}")
-            return
-        if (games := message.header["games"]) < self.games_each:
-            what = f"has no memory for {self.games_each} games"
-            self.crew.report_event(number, what, f"goes on with {games}")
-        self._orders[number] = 0
-        self.crew.send(number, self._weights)
-
-    def _let_go(self, number: int) -> None:
-        if not self._orders[number]:
-            self._leaving.remove(number)
-            self.crew.retire(number, "is not needed: games wait for the learner")
+            self.pool.report_event(number, what, "kept")
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
-        plan = self._muster
-        device = plan.devices[number % len(plan.devices)]
+        layout = self._layout
+        device = layout.devices[number % len(layout.devices)]
         is_alike = device.split(":")[0] == self._here
         job = {
-            "config": to_json(self.config),
-            "digest": self._digest,
+            "config": to_json(self._config),
+            "digest": self._game.digest,
             "device": device,
             "games": self.games_each,
-            "inference": self._inference if is_alike else "auto",
+            "backend": self.choice.method if is_alike else "auto",
             "number": number,
             "incarnation": incarnation + 1000 * self._era,
         }
-        limits = thread_limits(plan.threads)
+        limits = thread_limits(layout.threads)
         if self._cluster is None:
             return ProcessWorker(name, actor, job, environment=limits)
-        gpus = 1 / plan.sharing if device != "cpu" else 0.0
+        gpus = 1 / layout.sharing if device != "cpu" else 0.0
         return self._cluster.start(
-            name, actor, job, threads=plan.threads, gpus=gpus, environment=limits
+            name, actor, job, threads=layout.threads, gpus=gpus, environment=limits
         )

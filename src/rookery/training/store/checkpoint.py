@@ -1,4 +1,4 @@
-"""All that a stopped run needs to go on as if it had never stopped, in one checked file."""
+"""Everything a stopped run needs to continue as if it had never stopped, in one safetensors file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -8,24 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import FileDamaged, RunFolderError, read_arrays, write_arrays
+from rookery.base import FileDamaged, read_arrays, write_arrays
 
 Arrays = Mapping[str, NDArray[Any]]
+NAME = "checkpoint.safetensors"
 
 
 @dataclass(frozen=True)
 class RunPosition:
-    """Where a run stands between two iterations."""
+    """How far a run has come between two iterations."""
 
     iteration: int
     seconds: float
-    """Time spent so far, all stretches added."""
+    """Time spent so far, all sessions added."""
     rows_made: int
+    rows_owed: float
+    """Rows that are still to be learned from."""
     shards: tuple[int, ...]
     """Replay shards in the window."""
+    selfplay: str
+    """Where the games in progress were played: cpu, cuda or actors."""
     inference: str
     precision: str
-    """How nets are evaluated and trained: a resumed run does not measure again."""
+    """How networks are evaluated and trained: a resumed run does not measure this again."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,21 @@ class Checkpoint:
     learner: Arrays
     selfplay: Arrays
 
+    @classmethod
+    def copy(cls, position: RunPosition, learner: Arrays, selfplay: Arrays) -> "Checkpoint":
+        """Return a checkpoint whose arrays do not change any more."""
+        return cls(position, _copied(learner), _copied(selfplay))
+
     def save(self, folder: Path) -> None:
         """Replace the checkpoint in `folder`."""
         parts = {"learner": self.learner, "selfplay": self.selfplay}
         arrays = {f"{part}/{name}": a for part in parts for name, a in parts[part].items()}
-        write_arrays(folder / "checkpoint", arrays, asdict(self.position))
+        write_arrays(folder / NAME, arrays, asdict(self.position))
 
     @classmethod
     def load(cls, folder: Path) -> "Checkpoint | None":
-        """The checkpoint in `folder`; None before the first."""
-        path = folder / "checkpoint"
+        """Return the checkpoint in `folder`, None before the first one."""
+        path = folder / NAME
         if not path.exists():
             return None
         arrays, header = read_arrays(path)
@@ -57,12 +67,9 @@ class Checkpoint:
 
 
 def _part(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
-    part = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-    if not part:
-        raise RunFolderError(f"the checkpoint has no {prefix} part; restore it from a copy")
-    return part
+    names = (name for name in arrays if name.startswith(prefix))
+    return {name.removeprefix(prefix): arrays[name] for name in names}
 
 
-def copied(arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """The same arrays, no longer tied to what is being trained."""
+def _copied(arrays: Arrays) -> dict[str, NDArray[Any]]:
     return {name: np.array(array) for name, array in arrays.items()}

@@ -1,26 +1,28 @@
-"""The run folder, the truth about a run. Every file in it appears whole or not at all.
+"""The run folder: everything there is to know of a run. Files appear whole or not at all.
 
 run.json              format of the folder, the game, the version of its rules, and the SHA-256
                       of the rules file where the game is the user's own
 config.json           the resolved settings, written before the first game
-stats.jsonl           one line an event or iteration, append-only
-checkpoint            all that is needed to go on
-weights/000120.safetensors   the net that plays, by iteration; 000000 if it began with one
-replay/000012.shard   compact positions, while the window needs them
+stats.jsonl           one line per event or iteration, append-only
+checkpoint.safetensors       everything that is needed to continue
+weights/000120.safetensors   the network that plays, by iteration; 000000 if it started with one
+replay/000012.safetensors    rows of finished games, while the window needs them
 .lock                 held by the process that trains
 """
 
-import fcntl
 import json
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import IO, Any
+from typing import Any
+
+from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from rookery.base import RunFolderError, write_atomic
 from rookery.games import Game, load_game
 from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
 from rookery.training.config import Config, to_json
+from rookery.training.store.checkpoint import NAME
 from rookery.training.store.identity import FORMAT, read_config, read_identity
 from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.trust import remember, rules_of_run
@@ -98,12 +100,12 @@ class RunFolder:
         write_atomic(self.path / "config.json", to_json(config).encode())
         self.config = config
 
-    def lock(self) -> IO[bytes]:
-        """Hold the folder until the returned file is closed; RunFolderError if another does."""
-        file = hold(self.path)
+    def lock(self) -> AcquireReturnProxy:
+        """Lock the folder until the context is left; RunFolderError if another process has it."""
+        lock = hold(self.path)
         for draft in self.path.rglob(".*.draft"):  # left by a process that was killed
             draft.unlink()
-        return file
+        return lock
 
     def game_spec(self) -> GameSpec:
         """What a net of this run must fit."""
@@ -145,20 +147,17 @@ class RunFolder:
 
     def first_weights(self) -> Weights | None:
         """What the run is to begin with; None if that is nothing, or once it has begun."""
-        if self.origin is None or (self.path / "checkpoint").exists():
+        if self.origin is None or (self.path / NAME).exists():
             return None
         return self.load_weights(0)
 
 
-def hold(folder: Path) -> IO[bytes]:
-    """Lock any folder that is trained in until the returned file is closed."""
-    file = open(folder / ".lock", "wb")  # noqa: SIM115
+def hold(folder: Path) -> AcquireReturnProxy:
+    """Lock a folder that is trained in, until the context that is returned is left."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
+        return FileLock(folder / ".lock").acquire(timeout=0)
+    except Timeout as error:
         raise RunFolderError(f"{folder} is being trained by another process") from error
-    return file
 
 
 def _make_folders(run: Path) -> None:

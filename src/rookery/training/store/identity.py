@@ -9,7 +9,8 @@ from rookery.base import FileDamaged, RunFolderError
 from rookery.training.config import Config, from_json
 from rookery.training.store.origin import Origin
 
-FORMAT = 1
+FORMAT = 2
+"""1: arrays in files of our own format; 2: safetensors files."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,21 @@ def read_identity(run: Path) -> Identity:
         raise RunFolderError(f"{run} is not a run folder; start one with rookery train")
     try:
         plain = json.loads(_read(run, "run.json"))
-        newer = plain["format"] > FORMAT
+        version = int(plain["format"])
         origin = Origin(**plain["origin"]) if "origin" in plain else None
         found = Identity(plain["game"], plain["version"], origin, plain.get("rules", ""))
         assert isinstance(found.game, str) and isinstance(found.rules, str)
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
         raise FileDamaged(f"{run / 'run.json'} is damaged; restore it") from error
-    if newer:
+    if version > FORMAT:
         raise RunFolderError(
-            f"{run} was written by a newer Rookery (format {plain['format']}, "
-            f"this one knows {FORMAT}); upgrade Rookery"
+            f"{run} was written by a newer Rookery (format {version}, this one reads {FORMAT}); "
+            "upgrade Rookery"
+        )
+    if version < FORMAT:
+        raise RunFolderError(
+            f"{run} was written by an older Rookery (format {version}, this one reads {FORMAT}); "
+            "start a new run with --init and one of its weights/*.safetensors"
         )
     return found
 

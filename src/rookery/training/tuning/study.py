@@ -1,11 +1,11 @@
-"""A study: short runs under different settings, each chosen in the light of those before.
+"""A study: short runs under different settings, which Optuna proposes from earlier results.
 
 study.json       the settings that all runs share, and the space that is searched
-trials.sqlite    what was tried and what came of it, kept by Optuna
-trial-0003       the run of a trial, a run folder like any other
+trials.sqlite    the trials and their results, kept by Optuna
+trial-0003       the run of a trial, an ordinary run folder
 .lock            held by the process that tunes
 
-A trial whose run was stopped or killed is marked as failed, and another one goes on with the run.
+A trial whose run was stopped or killed is marked as failed; another one continues its run.
 """
 
 import gc
@@ -24,7 +24,7 @@ from rookery.arena import Strength
 from rookery.base import ConfigError, FileDamaged, RunFolderError, write_atomic
 from rookery.learning import LearningDiverged
 from rookery.training.config import Config, apply, from_json, setting_names, to_json
-from rookery.training.loop import train
+from rookery.training.factory import train
 from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.store.folder import RunFolder, hold
 from rookery.training.store.identity import read_config
@@ -32,65 +32,65 @@ from rookery.training.store.stats import Stats
 from rookery.training.tuning.space import Between, Space, value_of
 
 REPORTS = 10
-"""Times at which trials are compared, evenly over a run."""
-GRACE = 3
-"""Of these, how many pass before a trial may be given up."""
-UNQUESTIONED = 4
-"""Trials that are finished before another one may be given up."""
-HOPELESS = (LearningDiverged, torch.cuda.OutOfMemoryError)
-"""What a trial's settings may bring about; any other error ends the study."""
+"""Points, evenly over a run, at which trials are compared."""
+WARMUP_REPORTS = 3
+"""Reports before a trial may be pruned."""
+WARMUP_TRIALS = 4
+"""Trials that finish before another one may be pruned."""
+TRIAL_ERRORS = (LearningDiverged, torch.cuda.OutOfMemoryError)
+"""Errors that a trial's settings may cause; any other error ends the study."""
 
 Show = Callable[[RunFolder, tuple[str, ...]], AbstractContextManager[ProgressCallback]]
-"""Told of a run and what is special about its settings; gives who watches it."""
+"""Takes a run and the settings of its trial; returns the callback that shows its progress."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of a trial."""
+class TrialResult:
+    """The result of a trial."""
 
     run: Path
     settings: tuple[str, ...]
-    """What it did not share with the other trials, as `--set` takes it."""
+    """The settings that it does not share with other trials, in the form of `--set`."""
     errors: float | None
-    """Its last measurement of strength, in percent; None if it got to none."""
+    """Its last measurement of strength, in percent; None if there is none."""
     ended: str
     is_finished: bool
-    """Whether its run came to its end."""
+    """Whether its run reached its end."""
 
     def rank(self) -> tuple[bool, float]:
-        """Smaller for the better; only what is finished can be compared with anything."""
+        """Return a key by which better trials come first; finished ones before all others."""
         return not self.is_finished, inf if self.errors is None else self.errors
 
 
-class Referee:
-    """Watches a trial's run, and ends it once it is worse than the median of those before."""
+class Pruner:
+    """Shows a trial's run, and ends it once it is worse than the median of earlier trials."""
 
-    def __init__(self, trial: Any, watch: ProgressCallback) -> None:
-        self._trial, self._watch = trial, watch
+    def __init__(self, trial: Any, callback: ProgressCallback) -> None:
+        self._trial, self._callback = trial, callback
         self._reports = 0
         self._strength: Strength | None = None
         self.verdict = ""
         """Why it was ended, or an empty text."""
 
-    def __call__(self, moment: Progress) -> None:
-        """Let others see the moment; compare, where it is time to."""
-        self._watch(moment)
-        is_measuring = moment.phase == "strength" and moment.strength is self._strength
-        reports = int(moment.progress * REPORTS)
-        if moment.strength is None or is_measuring or reports <= self._reports:
+    def __call__(self, progress: Progress) -> None:
+        """Show the progress; report a new measurement of strength and prune the trial if due."""
+        self._callback(progress)
+        is_measuring = progress.phase == "measuring" and progress.strength is self._strength
+        reports = int(progress.progress * REPORTS)
+        if progress.strength is None or is_measuring or reports <= self._reports:
             return
-        self._reports, self._strength = reports, moment.strength
-        self._trial.report(moment.strength.errors, reports)
+        self._reports, self._strength = reports, progress.strength
+        self._trial.report(progress.strength.errors, reports)
         if reports < REPORTS and self._trial.should_prune():
-            self.verdict = f"given up at {moment.progress:.0%}"
+            self.verdict = f"pruned at {progress.progress:.0%}"
             raise Stopped
 
 
 class Study:
-    """A study in its folder; to be entered, by one process at a time."""
+    """A study in its folder; a context that one process at a time may enter."""
 
     def __init__(self, path: Path, config: Config, space: Space) -> None:
-        """Open the study at `path`, or make a new one; RunFolderError if it is another one."""
+        """Open the study at `path` or create it; RunFolderError if its settings differ."""
         self.path, self.config, self.space = path, config, space
         self._optuna = _import_optuna()
         self._states = self._optuna.trial.TrialState
@@ -107,7 +107,7 @@ class Study:
         try:
             self._load()
         except BaseException:
-            self._lock.close()
+            self._lock.lock.release()
             raise
         for trial in self._study.get_trials(states=(self._states.RUNNING,)):
             self._try_again(trial)
@@ -123,12 +123,12 @@ class Study:
     ) -> None:
         self._storage.remove_session()
         self._storage.engine.dispose()
-        self._lock.close()
+        self._lock.lock.release()
 
     def _load(self) -> None:
-        """Find out what was tried; a seed of its own for every stretch of a study."""
+        """Read the trials so far; every session of a study has a seed of its own."""
         optuna, path = self._optuna, self.path / "trials.sqlite"
-        pruner = optuna.pruners.MedianPruner(n_startup_trials=UNQUESTIONED, n_warmup_steps=GRACE)
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=WARMUP_TRIALS, n_warmup_steps=WARMUP_REPORTS)
         try:
             self._storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
             self._study = optuna.create_study(
@@ -140,42 +140,42 @@ class Study:
         self._study.sampler = optuna.samplers.TPESampler(seed=seed)
 
     def num_done(self) -> int:
-        """Trials that were finished or given up."""
+        """Return the number of trials that were finished or pruned."""
         return len(self._done())
 
-    def outcomes(self) -> list[Outcome]:
-        """What came of them, the finished ones first, the best of each kind first."""
+    def outcomes(self) -> list[TrialResult]:
+        """Return their results: finished ones first, better ones first."""
         found = [self._outcome(trial) for trial in self._done()]
-        return sorted(found, key=Outcome.rank)
+        return sorted(found, key=TrialResult.rank)
 
-    def attempt(self, show: Show) -> Outcome:
-        """Make one more trial."""
+    def attempt(self, show: Show) -> TrialResult:
+        """Run one more trial."""
         trial = self._study.ask(self._distributions())
         settings = self._settings(trial.params)
         try:
             config = apply(self.config, settings)
-        except ConfigError as error:  # values that are possible, but not together
+        except ConfigError as error:  # values that do not fit together
             return self._conclude(trial, f"failed: {error}")
         folder = self._folder(trial, config)
         try:
             verdict = self._train(trial, folder, show=show)
-        except HOPELESS as error:
+        except TRIAL_ERRORS as error:
             verdict = f"failed: {error}"
-        gc.collect()  # nets and windows, before the next trial needs their memory
+        gc.collect()  # networks and windows, before the next trial needs their memory
         torch.cuda.empty_cache()
         return self._conclude(trial, verdict)
 
     def _train(self, trial: Any, folder: RunFolder, *, show: Show) -> str:
-        """Train a trial's run; why it was given up, or an empty text."""
+        """Train a trial's run; return why it was pruned, or an empty text."""
         settings = self._settings(trial.params)
         with show(folder, settings) as watch:
-            referee = Referee(trial, watch)
-            with suppress(Stopped):  # which reaches us only before the first iteration
-                train(folder, referee)
-        return referee.verdict
+            pruner = Pruner(trial, watch)
+            with suppress(Stopped):  # raised before the loop runs
+                train(folder, pruner)
+        return pruner.verdict
 
     def _folder(self, trial: Any, config: Config) -> RunFolder:
-        """The trial's run: that of the trial that it takes up, or a new one."""
+        """Return the trial's run: that of the trial that it continues, or a new one."""
         path = self.path / trial.user_attrs.get("run", "")
         if (path / "run.json").exists() and read_config(path) == config:
             return RunFolder(path)
@@ -183,12 +183,12 @@ class Study:
         trial.set_user_attr("run", name)
         return RunFolder.create(self.path / name, config)
 
-    def _conclude(self, trial: Any, verdict: str) -> Outcome:
-        """Write down how a trial has ended."""
+    def _conclude(self, trial: Any, verdict: str) -> TrialResult:
+        """Record how a trial has ended."""
         run = self.path / trial.user_attrs.get("run", "")
         errors = _errors(run)
         if _is_finished(run) and errors is None:
-            verdict = "failed: nobody could measure its strength"
+            verdict = "failed: its strength could not be measured"
         if verdict:
             trial.set_user_attr("ended", verdict)
             self._study.tell(trial, state=self._states.PRUNED)
@@ -199,7 +199,7 @@ class Study:
         return self._outcome(self._study.trials[trial.number])
 
     def _try_again(self, trial: Any) -> None:
-        """Have another trial go on with the run of one that was cut off."""
+        """Let another trial continue the run of one that was interrupted."""
         kept = {name: run for name, run in trial.user_attrs.items() if name == "run"}
         waiting = self._study.get_trials(states=(self._states.WAITING,))
         if not any(other.user_attrs == kept and kept for other in waiting):
@@ -210,13 +210,13 @@ class Study:
         done = (self._states.COMPLETE, self._states.PRUNED)
         return list(self._study.get_trials(deepcopy=False, states=done))
 
-    def _outcome(self, trial: Any) -> Outcome:
+    def _outcome(self, trial: Any) -> TrialResult:
         is_finished = trial.state == self._states.COMPLETE
-        return Outcome(
+        return TrialResult(
             run=self.path / trial.user_attrs.get("run", ""),
             settings=self._settings(trial.params),
             errors=trial.value,
-            ended="finished" if is_finished else trial.user_attrs.get("ended", "cut off"),
+            ended="finished" if is_finished else trial.user_attrs.get("ended", "interrupted"),
             is_finished=is_finished,
         )
 
@@ -225,7 +225,7 @@ class Study:
         return tuple(dimension.setting(values[dimension.name]) for dimension in known)
 
     def _usual(self) -> dict[str, object]:
-        """The settings as they are without a study: where it begins."""
+        """Return the settings without a study, which the first trial uses."""
         usual = {dimension.name: dimension.usual(self.config) for dimension in self.space}
         return {name: value for name, value in usual.items() if value is not None}
 
@@ -252,7 +252,7 @@ def _import_optuna() -> Any:  # an extra, whose types are not always there
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    """What is raised where Optuna's database cannot be read."""
+    """Return what Optuna raises if its database cannot be read."""
     from optuna.exceptions import OptunaError
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -260,18 +260,18 @@ def _database_errors() -> tuple[type[Exception], ...]:
 
 
 def _check_config(config: Config) -> None:
-    """Every trial must come to an end, and be measured there."""
+    """Refuse trials that have no end or are not measured there."""
     run = config.run
     if not (run.minutes or run.iterations):
-        raise ConfigError("a trial has no end; say how long it takes, as in --minutes 5")
+        raise ConfigError("a trial has no end; give it one, as in --minutes 5")
     if not run.strength_every:
         raise ConfigError("run.strength_every is 0, but trials are compared by strength; raise it")
 
 
 def _check_same(path: Path, config: Config, space: Space) -> None:
-    """RunFolderError if there is no study at `path`, or one of other settings."""
+    """Raise RunFolderError if there is no study at `path`, or one with other settings."""
     if not (path / "study.json").exists():
-        raise RunFolderError(f"{path} exists already and is no study; choose another folder")
+        raise RunFolderError(f"{path} exists already and is not a study; choose another folder")
     try:
         content = json.loads((path / "study.json").read_text(encoding="utf-8"))
         known, texts = from_json(json.dumps(content["config"])), content["space"]
@@ -283,7 +283,7 @@ def _check_same(path: Path, config: Config, space: Space) -> None:
     for name in setting_names():
         before, now = value_of(known, name), value_of(config, name)
         if before != now:
-            raise RunFolderError(f"{path} was begun with {name}={before}, got {now}; {advice}")
+            raise RunFolderError(f"{path} was started with {name}={before}, got {now}; {advice}")
     if (known.game, texts) != (config.game, [str(each) for each in space]):
         before = f"{known.game}: {', '.join(texts)}"
         raise RunFolderError(f"{path} searches another space ({before}); {advice}")
@@ -295,6 +295,6 @@ def _is_finished(run: Path) -> bool:
 
 
 def _errors(run: Path) -> float | None:
-    """The last measurement of a run's strength; None if there is none."""
+    """Return the last measurement of a run's strength; None if there is none."""
     measured = [line for line in Stats(run).lines() if line["kind"] == "strength"]
     return float(measured[-1]["strength"]["errors"]) if measured else None

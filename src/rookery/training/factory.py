@@ -1,0 +1,229 @@
+"""How the parts of a run are chosen and put together."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from rookery.base import RunFolderError, UnknownName
+from rookery.gpu import find_devices
+from rookery.learning import LearningConfig
+from rookery.nets import check_backend
+from rookery.replay import Rows, read_shard
+from rookery.training.actors.meter import ActorMeter
+from rookery.training.actors.pool import ActorPool
+from rookery.training.config import Config
+from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
+from rookery.training.measuring import LocalMeter
+from rookery.training.parts import (
+    backends_on,
+    fallback_notes,
+    new_evaluator,
+    new_learner,
+    new_self_player,
+    new_window,
+)
+from rookery.training.progress import Progress, ProgressCallback
+from rookery.training.run import Run
+from rookery.training.self_players import LocalSelfPlay
+from rookery.training.store.checkpoint import Checkpoint, RunPosition
+from rookery.training.store.folder import RunFolder
+from rookery.training.store.origin import new_net
+from rookery.training.trainers.placement import TrainerPlacement
+from rookery.training.trainers.pool import TrainerPool
+from rookery.training.trainers.sizing import check_trainers, count_trainers
+from rookery.workers import Cluster
+
+
+def train(folder: RunFolder, callback: ProgressCallback) -> Progress:
+    """Train until the run's time or iterations are over, or `callback` raises Stopped."""
+    with folder.lock():
+        loop = new_loop(folder, callback)
+        try:
+            loop.train()
+        finally:
+            loop.close()
+        return loop.run.shown
+
+
+def check_hardware(config: Config) -> torch.device:
+    """Return the device that learns; raise an error if settings and hardware do not fit."""
+    devices = find_devices(config.run.devices)
+    check_trainers(config, devices)
+    backends = ("auto", *backends_on(devices[0]))
+    if config.run.inference not in backends:
+        raise UnknownName(f"run.inference on {devices[0]}", config.run.inference, backends)
+    check_backend(config.run.inference, config.net)
+    return devices[0]
+
+
+def new_loop(folder: RunFolder, callback: ProgressCallback) -> TrainingLoop:
+    """Return the loop of a run, with the state of its checkpoint if there is one."""
+    folder.make_folders()
+    found = Checkpoint.load(folder.path)
+    position = found.position if found else None
+    run = Run(
+        folder,
+        callback,
+        device=check_hardware(folder.config),
+        iteration=position.iteration if position else 0,
+        seconds=position.seconds if position else 0.0,
+    )
+    if found is None:
+        _check_beginning(run)
+    run.stats.forget_after(run.iteration)
+    loop = _Builder(run, position).build()
+    if found is not None:
+        _check_games(run, found.position, loop.selfplay)
+        loop.restore(found)
+        loop.window.refill(_read_shards(run, found.position), found.position.rows_made)
+    _record_start(loop, "resumed" if found else "started")
+    return loop
+
+
+class _Builder:
+    """Builds the parts of a run that stood at `position`, None at its beginning."""
+
+    def __init__(self, run: Run, position: RunPosition | None) -> None:
+        self.run, self.game, self.device = run, run.folder.game, run.device
+        self.rows_made = position.rows_made if position else 0
+        config = run.config
+        self.learning, self.backend = _as_before(config, position, self.device)
+        self.config = replace(config, learning=self.learning)
+        self.cluster = Cluster(config.run.cluster) if config.run.cluster else None
+
+    def build(self) -> TrainingLoop:
+        """Return the loop: who learns, who plays, who measures."""
+        net = self._first_net()
+        has_trainers = self.learning.method != "single"
+        learner = self._trainers(net) if has_trainers else self._learner(net)
+        device = torch.device("cpu") if has_trainers else self.device
+        window = new_window(self.game, self.config.replay, device)
+        selfplay, meter = self._players(learner.play_net)
+        return TrainingLoop(self.run, selfplay, window, learner, meter)
+
+    def _first_net(self) -> nn.Module:
+        net = new_net(self.config, self.game)
+        if first := self.run.folder.first_weights():
+            net.load_state_dict(dict(first.state))
+        return net.to(self.device)
+
+    def _learner(self, net: nn.Module) -> Learner:
+        seed = self.config.run.seed
+        learner = new_learner(self.game, net, self.learning, device=self.device, seed=seed)
+        learner.on_smaller_parts = self._note_parts
+        return learner
+
+    def _trainers(self, net: nn.Module) -> Learner:
+        devices = find_devices(self.config.run.devices)
+        workers = count_trainers(self.config, net, game=self.game, devices=devices)
+        placement = TrainerPlacement(devices, workers, self.cluster)
+        trainers = TrainerPool(
+            self.game,
+            net,
+            config=self.config,
+            placement=placement,
+            on_event=self.run.note_event,
+        )
+        self.run.note(trainers.describe())
+        return trainers
+
+    def _players(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
+        """Return self-play and what measures strength: in this process, or by actors."""
+        run = self.config.run
+        on_gpu_with_trainers = self.device.type != "cpu" and self.learning.method != "single"
+        if run.has_actors() or on_gpu_with_trainers:
+            return self._actors(net)
+        player = new_self_player(
+            self.game,
+            self.config,
+            net,
+            device=self.device,
+            backend=self.backend,
+            seed=run.seed,
+        )
+        for note in fallback_notes(player.evaluator):
+            self.run.note(note)
+        self._adapt_games(player.games)
+        selfplay = LocalSelfPlay(player, kind=self.device.type, moves=run.moves)
+        return selfplay, LocalMeter(self.run, self.game, player.evaluator)
+
+    def _actors(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
+        evaluator = new_evaluator(
+            self.game, self.config, net, device=self.device, backend=self.backend
+        )
+        actors = ActorPool(
+            self.game,
+            self.config,
+            choice=evaluator.choice,
+            era=self.rows_made,
+            on_event=self.run.note_event,
+            cluster=self.cluster,
+        )
+        return actors, ActorMeter(self.run, self.game, actors)
+
+    def _adapt_games(self, games: int) -> None:
+        asked = self.config.selfplay.games
+        if games < asked:
+            selfplay = replace(self.run.config.selfplay, games=games)
+            note = f"{asked} games do not fit into the GPU's memory; continuing with {games}"
+            self.run.adapt(replace(self.run.config, selfplay=selfplay), note)
+
+    def _note_parts(self, learning: LearningConfig) -> None:
+        changed = replace(self.run.config.learning, accumulate=learning.accumulate)
+        note = (
+            "a batch does not fit into the GPU's memory; "
+            f"learning in {learning.accumulate} parts"
+        )
+        self.run.adapt(replace(self.run.config, learning=changed), note)
+
+
+def _as_before(
+    config: Config, position: RunPosition | None, device: torch.device
+) -> tuple[LearningConfig, str]:
+    """Return how to learn and to evaluate; what was measured on such a device is not again."""
+    learning, backend = config.learning, config.run.inference
+    if position is None or position.inference not in backends_on(device):
+        return learning, backend
+    if learning.precision == "auto":
+        learning = replace(learning, precision=position.precision)
+    if backend == "auto" and position.inference != "int8":  # which must be asked for
+        backend = position.inference
+    return learning, backend
+
+
+def _check_beginning(run: Run) -> None:
+    """Refuse a run that has lost its checkpoint: it would start from scratch."""
+    kinds = {line["kind"] for line in run.stats.lines()}
+    if kinds & {"resumed", "finished"} or run.folder.count_weights() > 1:
+        raise RunFolderError(
+            f"{run.folder.path} has lost its checkpoint; restore it from a copy, or start a "
+            "new run with --init"
+        )
+
+
+def _check_games(run: Run, position: RunPosition, selfplay: SelfPlay) -> None:
+    """Refuse games in progress that were played on another type of device."""
+    kinds = {position.selfplay, selfplay.kind}
+    if len(kinds) > 1 and "actors" not in kinds:
+        where = "cuda:0" if position.selfplay == "cuda" else "cpu"
+        raise RunFolderError(
+            f"{run.folder.path} was trained on {position.selfplay}, and its games in progress "
+            f"are stored for that; resume it with --devices {where}"
+        )
+
+
+def _read_shards(run: Run, position: RunPosition) -> Iterator[tuple[int, Rows]]:
+    for number in position.shards:
+        yield number, read_shard(run.shard(number), game=run.folder.game)
+
+
+def _record_start(loop: TrainingLoop, kind: str) -> None:
+    loop.run.record_start(
+        kind,
+        device=str(loop.run.device),
+        inference=loop.selfplay.choice,
+        precision=loop.learner.precision,
+        threads=torch.get_num_threads(),
+    )

@@ -1,0 +1,174 @@
+"""One run while it trains: its clock, its statistics, its notes, and what it shows."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from rookery.arena import Strength
+from rookery.gpu import GpuMonitor
+from rookery.learning import LearnReport
+from rookery.replay import Window, WindowStatistics, shard_path
+from rookery.selfplay import SelfPlayReport
+from rookery.training.config import Config
+from rookery.training.progress import Progress, ProgressCallback
+from rookery.training.store.folder import RunFolder
+from rookery.training.store.stats import Stats
+from rookery.workers import WorkerEvent
+
+STATISTICS_SHARE = 0.02
+"""Share of the time that figures of the whole window may take."""
+RESERVED_SHARE = 0.1
+RESERVED_SECONDS = 60.0
+"""Time kept for the last measurement until one was made: this share of the run, and no more."""
+
+
+class Run:
+    """The bookkeeping of a run."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        callback: ProgressCallback,
+        *,
+        device: torch.device,
+        iteration: int,
+        seconds: float,
+    ) -> None:
+        """`iteration` and `seconds` say how far the run had come before."""
+        self.device, self._monitor = device, GpuMonitor(device)
+        self.reserve = _first_reserve(folder.config)
+        """Seconds of the run's time that are kept for its last measurement of strength."""
+        self.folder, self.callback, self.iteration = folder, callback, iteration
+        self.stats = Stats(folder.path)
+        self._begun, self._seconds_before = time.perf_counter(), seconds
+        self._notes: list[str] = []
+        self._window_statistics: WindowStatistics | None = None
+        self._next_statistics = 0.0
+        self.shown = Progress("self-play", iteration, self.progress(), self.seconds())
+
+    @property
+    def config(self) -> Config:
+        """The settings that the run goes on with."""
+        return self.folder.config
+
+    def seconds(self) -> float:
+        """Return the time that the run has taken so far, earlier sessions included."""
+        return self._seconds_before + time.perf_counter() - self._begun
+
+    def progress(self) -> float:
+        """Return the share of the run that is done, from 0 to 1."""
+        run, seconds = self.config.run, self.seconds()
+        if run.minutes:
+            seconds *= 60 * run.minutes / max(60 * run.minutes - self.reserve, 1e-9)
+        return run.progress(seconds, self.iteration)
+
+    def seconds_left(self) -> float:
+        """Return the time that is left; infinity without a limit."""
+        limit = 60 * self.config.run.minutes
+        return limit - self.seconds() if limit else float("inf")
+
+    def show(self, phase: str, **news: object) -> None:
+        """Tell the callback, which may raise Stopped."""
+        news = {"measured": None, **news}
+        self.shown = replace(
+            self.shown,
+            phase=phase,
+            iteration=self.iteration,
+            progress=self.progress(),
+            seconds=self.seconds(),
+            notes=tuple(self._notes),
+            **news,  # type: ignore[arg-type]
+        )
+        self.callback(self.shown)
+
+    def note(self, text: str) -> None:
+        """Record an event that people should know of."""
+        self._notes.append(text)
+        self.stats.append("note", self.iteration, seconds=self.seconds(), note=text)
+
+    def note_event(self, event: WorkerEvent) -> None:
+        """Record what happened to a worker."""
+        self.note(f"{event.worker} {event.what}; {event.done}")
+
+    def adapt(self, config: Config, note: str) -> None:
+        """Go on with other settings, and record why."""
+        self.note(note)
+        self.folder.adapt(config)
+
+    def record_start(self, kind: str, **facts: object) -> None:
+        """Add the first line of a session: `kind` is started or resumed."""
+        self.stats.append(kind, self.iteration, origin=self.folder.origin, **facts)
+
+    def record_iteration(
+        self,
+        played: SelfPlayReport | None,
+        learned: LearnReport | None,
+        window: Window,
+        **facts: object,
+    ) -> None:
+        """Add the line of an iteration."""
+        self.stats.append(
+            "iteration",
+            self.iteration,
+            seconds=self.seconds(),
+            progress=self.progress(),
+            selfplay=played,
+            learning=learned,
+            window=self._statistics(window),
+            device=self._monitor.read(),
+            **facts,
+        )
+
+    def record_strength(self, iteration: int, strength: Strength, *, took: float) -> None:
+        """Add the line of a measurement that took `took` seconds."""
+        self.show("measuring", strength=strength, measured=1.0)
+        self.stats.append(
+            "strength",
+            iteration,
+            seconds=self.seconds(),
+            took=took,
+            simulations=self.config.run.strength_simulations,
+            strength=strength,
+        )
+
+    def record_end(self) -> None:
+        """Add the last line of a run that has reached its end."""
+        device = self._monitor.overall()
+        self.stats.append("finished", self.iteration, seconds=self.seconds(), device=device)
+
+    def close(self) -> None:
+        """Stop watching the GPU."""
+        self._monitor.close()
+
+    def is_measured(self) -> bool:
+        """Return whether the strength of the present iteration is known."""
+        lines = (line for line in self.stats.lines() if line["kind"] == "strength")
+        return any(line["iteration"] == self.iteration for line in lines)
+
+    def shard(self, number: int) -> Path:
+        """Return the path of a shard."""
+        return shard_path(self.folder.path / "replay", number)
+
+    def delete_shards(self, needed: tuple[int, ...]) -> None:
+        """Delete all shards but the needed ones."""
+        kept = {self.shard(number) for number in needed}
+        for path in (self.folder.path / "replay").glob("*.safetensors"):
+            if path not in kept:
+                path.unlink()
+
+    def _statistics(self, window: Window) -> WindowStatistics:
+        """Return figures of the window; those that take long to compute may be a little old."""
+        begun = self.seconds()
+        if self._window_statistics is None or begun >= self._next_statistics:
+            self._window_statistics = window.statistics(self.iteration)
+            self._next_statistics = begun + (self.seconds() - begun) / STATISTICS_SHARE
+        return replace(self._window_statistics, rows=len(window), rows_made=window.rows_made)
+
+
+def _first_reserve(config: Config) -> float:
+    """Return the time kept for a measurement before one has shown how long it takes."""
+    if not config.run.strength_every:
+        return 0.0
+    return min(60.0 * config.run.minutes * RESERVED_SHARE, RESERVED_SECONDS)
