@@ -24,7 +24,7 @@ CONFIG = replace(TOGETHER, patience=4.0)
 
 
 class Fallible(RankLearner):
-    """A rank that fails after `batches_left` batches, in every second process for lack of memory."""
+    """A rank that fails after `batches_left` batches; every second process runs out of memory."""
 
     batches_left = 0
 
