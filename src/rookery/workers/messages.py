@@ -153,7 +153,7 @@ def _decode_fields(cls: type, plain: Any, arrays: Mapping[str, NDArray[Any]]) ->
 
 def _encode(hint: Hint, value: Any, arrays: _ArrayTable) -> Any:
     """Return a value of the type `hint` as JSON, its arrays added to `arrays`."""
-    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    origin, arguments = _split(hint)
     if origin is Any:
         return value
     if origin in SCALARS or origin is Literal:
@@ -181,7 +181,7 @@ def _encode(hint: Hint, value: Any, arrays: _ArrayTable) -> Any:
 
 def _decode(hint: Hint, plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """Return the value of the type `hint` that `_encode` was given; TypeError if it is none."""
-    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    origin, arguments = _split(hint)
     if origin is Any:
         return plain
     if origin in SCALARS or origin is Literal:
@@ -200,14 +200,15 @@ def _decode(hint: Hint, plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         if origin in (bytes, np.ndarray):
             array = arrays[str(plain["array"])]
             return array.tobytes() if origin is bytes else array
-        if is_dataclass(origin) and plain["class"] == origin.__name__:
+        if isinstance(origin, type) and is_dataclass(origin) and plain["class"] == origin.__name__:
             return _decode_fields(origin, plain["fields"], arrays)
     raise TypeError(f"got a {type(plain).__name__}, expected {_name(hint)}")
 
 
 def _check_scalar(hint: Hint, value: Any) -> Any:
-    if get_origin(hint) is Literal:
-        fits = any(value == choice and type(value) is type(choice) for choice in get_args(hint))
+    origin, choices = _split(hint)
+    if origin is Literal:
+        fits = any(value == choice and type(value) is type(choice) for choice in choices)
     else:
         fits = isinstance(value, SCALARS[hint]) and (hint is bool or not isinstance(value, bool))
     if not fits:
@@ -233,6 +234,11 @@ def _item_hints(origin: Hint, arguments: Sequence[Hint], length: int) -> Sequenc
     if len(arguments) != length:
         raise TypeError(f"got {length} items, expected {len(arguments)}")
     return arguments
+
+
+def _split(hint: Hint) -> tuple[Any, tuple[Hint, ...]]:
+    """Return the class of a type hint and the arguments of its brackets."""
+    return get_origin(hint) or hint, get_args(hint)
 
 
 def _name(hint: Hint) -> str:
