@@ -160,7 +160,7 @@ class Bench:
             yield self.alone(net, config)
             return
         posts = TrainerPlacement(self.devices, player.workers, threads=1)
-        team = TrainerPool(self.game, net, config=config, posts=posts, tell=tell)
+        team = TrainerPool(self.game, net, config=config, placement=posts, on_event=tell)
         burner = SPAWN.Process(target=burn, daemon=True)
         if player.is_uneven:
             burner.start()

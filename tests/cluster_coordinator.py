@@ -1,9 +1,9 @@
-"""A small run: hands numbered pieces of work to a crew on a cluster, until it is told to finish.
+"""A small run: a pool on a cluster squares numbers until a line arrives on the standard input.
 
     python cluster_coordinator.py ADDRESS MACHINES SIZE
 
-Begins when the cluster has so many machines, with a crew of that size. Prints a line of JSON for
-everything that happens; `at` is the machine's monotonic clock.
+Starts when the cluster has MACHINES machines, with a pool of SIZE workers. Prints one line of JSON
+for every message and event; `at` is the machine's monotonic clock.
 """
 
 import json
@@ -14,10 +14,10 @@ from collections import defaultdict
 from dataclasses import asdict
 from typing import Any
 
-import worker_functions
-from rookery.workers import Cluster, ClusterWorker, Message, RestartPolicy, WorkerEvent, WorkerPool
+from rookery.workers import Cluster, ClusterWorker, RestartPolicy, WorkerEvent, WorkerPool
+from worker_functions import Squared, SquareNumber, square
 
-LIMITS = RestartPolicy(silence_seconds=4.0, start_seconds=5.0, restarts=2, first_pause=0.1)
+POLICY = RestartPolicy(silence_seconds=4.0, start_seconds=5.0, failures=2, first_pause=0.1)
 
 
 def say(kind: str, **what: Any) -> None:
@@ -29,43 +29,44 @@ class Coordinator:
         self.cluster = Cluster(address)
         while self.cluster.capacity().machines != machines:
             time.sleep(0.1)
-        self.todo: list[int] = []
-        self.handed_out: dict[int, set[int]] = defaultdict(set)
-        self.next_piece = 0
-        self.crew = WorkerPool("actor", size, self.start, limits=LIMITS, tell=self.tell)
+        self.waiting: list[int] = []
+        self.assigned: dict[int, set[int]] = defaultdict(set)
+        self.next_number = 0
+        self.pool = WorkerPool("actor", size, self.start, policy=POLICY, on_event=self.on_event)
 
-    def start(self, name: str, number: int, incarnation: int) -> ClusterWorker:
-        """A worker; what the one before it has left undone is done by others."""
-        self.todo += sorted(self.handed_out.pop(number, ()))
-        return self.cluster.start(name, worker_functions.squaring, {})
+    def start(self, name: str, worker: int, start: int) -> ClusterWorker:
+        """Start a worker; the numbers of the one before go to others."""
+        self.waiting += sorted(self.assigned.pop(worker, ()))
+        return self.cluster.start(name, square, start)
 
-    def tell(self, event: WorkerEvent) -> None:
+    def on_event(self, event: WorkerEvent) -> None:
         say("event", **asdict(event))
 
     def attend(self, *, may_begin: bool) -> None:
-        for number, message in self.crew.poll():
-            say(message.kind, place=number, **message.header)
-            self.handed_out[number].discard(message.header.get("piece"))
-        for number in self.crew.ready():
-            while len(self.handed_out[number]) < 2 and (self.todo or may_begin):
-                self.hand_out(number)
+        for worker, message in self.pool.poll():
+            say(type(message).__name__, worker=worker, **asdict(message))
+            if isinstance(message, Squared):
+                self.assigned[worker].discard(message.number)
+        for worker in self.pool.ready():
+            while len(self.assigned[worker]) < 2 and (self.waiting or may_begin):
+                self.assign(worker)
         time.sleep(0.01)
 
-    def hand_out(self, number: int) -> None:
-        if not self.todo:
-            self.todo.append(self.next_piece)
-            self.next_piece += 1
-        piece = self.todo.pop(0)
-        self.handed_out[number].add(piece)
-        self.crew.send(number, Message("work", {"piece": piece}))
+    def assign(self, worker: int) -> None:
+        if not self.waiting:
+            self.waiting.append(self.next_number)
+            self.next_number += 1
+        number = self.waiting.pop(0)
+        self.assigned[worker].add(number)
+        self.pool.send(worker, SquareNumber(number))
 
     def run(self) -> None:
         while not select.select([sys.stdin], [], [], 0)[0]:
             self.attend(may_begin=True)
-        while self.todo or any(self.handed_out.values()):
+        while self.waiting or any(self.assigned.values()):
             self.attend(may_begin=False)
-        say("finished", pieces=self.next_piece)
-        self.crew.close()
+        say("finished", count=self.next_number)
+        self.pool.close()
         self.cluster.close()
         say("closed")
 

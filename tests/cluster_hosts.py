@@ -1,4 +1,4 @@
-"""Two hosts on one machine: network namespaces joined by a cable, each with a Ray node."""
+"""Two hosts on one machine: network namespaces with a virtual cable, each with a Ray node."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ PATHS = os.pathsep.join(str(Path(__file__).parents[0] / name) for name in ("", "
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": PATHS,
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_health_check_period_ms": "1000",  # a machine that is cut off is given up soon
+    "RAY_health_check_period_ms": "1000",  # a machine that is cut off is soon reported lost
     "RAY_health_check_timeout_ms": "1000",
     "RAY_health_check_failure_threshold": "5",
     "RAY_AUTH_MODE": "token",
@@ -26,7 +26,7 @@ ENVIRONMENT = os.environ | {
 
 
 def lacks() -> str:
-    """Why there can be no hosts here, or an empty text."""
+    """Why hosts are impossible on this machine; empty if they are possible."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return "needs root and the command ip (iproute2)"
     made = subprocess.run(["ip", "netns", "add", PROBE], capture_output=True, text=True)
@@ -35,14 +35,14 @@ def lacks() -> str:
 
 
 class Hosts:
-    """The two of them, their cable, and everything that runs there."""
+    """Both hosts, their cable, and all programs that run on them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._started: list[subprocess.Popen[str]] = []
 
     def build(self) -> None:
-        """Set up both hosts and plug in their cable."""
+        """Create both hosts and connect them."""
         for name in ADDRESSES:
             _ip("netns", "add", name)
             (self._folder / name).mkdir()
@@ -53,16 +53,16 @@ class Hosts:
         self.join()
 
     def cut(self) -> None:
-        """Nothing passes between the hosts any more, and nobody is told."""
+        """Drop all packets between the hosts, without notice."""
         _ip("-n", NODE, "link", "set", "cable", "down")
 
     def join(self) -> None:
-        """Everything passes between the hosts."""
+        """Let all packets pass between the hosts."""
         for name in ADDRESSES:
             _ip("-n", name, "link", "set", "cable", "up")
 
     def start_ray(self, name: str) -> None:
-        """A Ray node on a host, ready for work."""
+        """Start a Ray node on a host and wait until it runs."""
         address = f"{ADDRESSES[HEAD]}:{PORT}"
         there = ["--head", f"--port={PORT}", "--include-dashboard=false"]
         self.run(
@@ -78,7 +78,7 @@ class Hosts:
         wait_until(lambda: self._runs("raylet/raylet", name), 60.0)
 
     def run(self, name: str, module: str, *arguments: str) -> "subprocess.Popen[str]":
-        """A Python module on a host; a host has a /tmp/ray of its own."""
+        """Run a Python module on a host, which has its own /tmp/ray."""
         script = f'mkdir -p /tmp/ray && mount --bind {self._folder / name} /tmp/ray && exec "$@"'
         command = ["sh", "-c", script, "sh", sys.executable, "-m", module, *arguments]
         with (self._folder / f"{name} {len(self._started)}.txt").open("w") as errors:
@@ -94,7 +94,7 @@ class Hosts:
         return process
 
     def errors(self, name: str) -> str:
-        """What the last program that was started on a host has complained about."""
+        """The standard error of the last program that was started on a host."""
         return (self._folder / f"{name} {len(self._started) - 1}.txt").read_text()
 
     def pids(self, name: str) -> set[int]:
@@ -103,14 +103,14 @@ class Hosts:
         return {int(word) for word in found.stdout.split()}
 
     def kill_all(self, name: str) -> None:
-        """The host fails: every process of it is gone at once."""
+        """Kill all processes of a host at once."""
         while pids := self.pids(name):
             for pid in pids:
                 _kill(pid)
             time.sleep(0.05)
 
     def remove(self) -> None:
-        """End everything that runs on the hosts, and the hosts."""
+        """End all programs, and remove the hosts."""
         for name in ADDRESSES:
             self.kill_all(name)
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
@@ -128,7 +128,7 @@ class Hosts:
 
 
 def wait_until(is_so: Callable[[], object], seconds: float, what: object = "") -> float:
-    """Wait for something to be so; the seconds that took."""
+    """Wait until something is true; return the seconds that it took."""
     begun = time.monotonic()
     while not is_so():
         assert time.monotonic() - begun < seconds, what

@@ -1,7 +1,6 @@
-"""Trainers that fail in ways a healthy one does not, and teams of them."""
+"""Trainers that fail, and pools of them."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from rookery.training import Config, RunConfig
 from rookery.training.trainers import trainer
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.pool import TrainerPool
+from rookery.training.trainers.trainer import TrainerJob
 from rookery.workers import Channel, Cluster, WorkerEvent
 
 RULES = load_game("connect4")
@@ -24,7 +24,7 @@ CONFIG = replace(TOGETHER, patience=4.0)
 
 
 class Fallible(RankLearner):
-    """A rank that fails after `batches_left` batches; every other process for want of memory."""
+    """A rank that fails after `batches_left` batches; every second process runs out of memory."""
 
     batches_left = 0
 
@@ -37,51 +37,51 @@ class Fallible(RankLearner):
         return super()._batch(window, number)
 
 
-def throwing_now_and_then(link: Channel, job: Mapping[str, Any]) -> None:
-    """A trainer that has an accident every fifty batches or so."""
+def fail_now_and_then(channel: Channel, job: TrainerJob) -> None:
+    """Train, but fail after about fifty batches."""
     Fallible.batches_left = int(np.random.default_rng(os.getpid()).integers(40, 56))
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
-    trainer.trainer(link, job)
+    trainer.trainer(channel, job)
 
 
-def throwing_at_once(link: Channel, job: Mapping[str, Any]) -> None:
-    """A trainer that never gets anywhere."""
+def fail_at_once(channel: Channel, job: TrainerJob) -> None:
+    """Fail at the first batch."""
     trainer.RankLearner = Fallible  # type: ignore[attr-defined]
-    trainer.trainer(link, job)
+    trainer.trainer(channel, job)
 
 
-def from_elsewhere(link: Channel, job: Mapping[str, Any]) -> None:
-    """A trainer of another version."""
+def another_version(channel: Channel, job: TrainerJob) -> None:
+    """Train with another version of Rookery."""
     trainer.__version__ = "0.0.1"  # type: ignore[attr-defined]
-    trainer.trainer(link, job)
+    trainer.trainer(channel, job)
 
 
-class Accidental(TrainerPool):
-    """A team whose trainers have accidents."""
+class UnreliablePool(TrainerPool):
+    """A pool whose trainers fail now and then."""
 
-    role = staticmethod(throwing_now_and_then)
-
-
-class Hopeless(TrainerPool):
-    """A team of which nobody gets anywhere."""
-
-    role = staticmethod(throwing_at_once)
+    worker_function = staticmethod(fail_now_and_then)
 
 
-class Outdated(TrainerPool):
-    """A team of another version."""
+class HopelessPool(TrainerPool):
+    """A pool whose trainers never make an update."""
 
-    role = staticmethod(from_elsewhere)
+    worker_function = staticmethod(fail_at_once)
 
 
-def new_team(
+class OutdatedPool(TrainerPool):
+    """A pool of trainers of another version."""
+
+    worker_function = staticmethod(another_version)
+
+
+def new_pool(
     size: int,
     config: LearningConfig = CONFIG,
     kind: type[TrainerPool] = TrainerPool,
     *,
     cluster: Cluster | None = None,
 ) -> tuple[TrainerPool, list[WorkerEvent]]:
-    """A team with the net of `rank_processes.new_learner`, and what it tells."""
+    """A pool with the network of `rank_processes.new_learner`, and the list of its events."""
     settings = Config(
         "connect4",
         "test",
@@ -91,16 +91,17 @@ def new_team(
     )
     net = build_net(settings.net, RULES.planes_shape, RULES.num_actions, seed=3)
     events: list[WorkerEvent] = []
-    posts = TrainerPlacement((torch.device("cpu"),), size, cluster, threads=1)
-    return kind(RULES, net, config=settings, posts=posts, tell=events.append), events
+    placement = TrainerPlacement((torch.device("cpu"),), size, cluster, threads=1)
+    pool = kind(RULES, net, config=settings, placement=placement, on_event=events.append)
+    return pool, events
 
 
 def window() -> Any:
-    """The rows that `rank_processes.learn_alone` learns from."""
+    """The window that `rank_processes.learn_alone` learns from."""
     return random_window(RULES, 400)
 
 
 def processes() -> list[psutil.Process]:
-    """The trainers that are there, oldest first."""
+    """The processes of trainers, oldest first."""
     found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
     return sorted(found, key=lambda process: process.create_time())

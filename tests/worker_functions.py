@@ -1,73 +1,99 @@
-"""What the workers of the tests do; here, where a process started anew can import it."""
+"""Worker functions and messages of the tests, in a module that a new process can import."""
 
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rookery import __version__
-from rookery.workers import Channel, Message
+from rookery.workers import Channel, Message, Ready, pack
 
 
-def counting(link: Channel, job: Mapping[str, Any]) -> None:
-    """Count aloud."""
-    link.send(Message("ready"))
+@dataclass(frozen=True)
+class Count(Message):
+    number: int
+    pid: int
+    arrays: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Say(Message):
+    number: int
+    arrays: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Echo(Message):
+    number: int
+    arrays: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class SquareNumber(Message):
+    number: int
+
+
+@dataclass(frozen=True)
+class Squared(Message):
+    number: int
+    square: int
+    pid: int
+
+
+def count(channel: Channel, start: int) -> None:
+    """Count until the channel closes; `start` is how often this worker was started."""
+    channel.send(Ready(__version__))
     number = 0
     while True:
-        link.send(Message("count", {"number": number, "pid": os.getpid()}))
+        channel.send(Count(number, os.getpid(), {}))
         number += 1
         time.sleep(0.05)
 
 
-def throwing(link: Channel, job: Mapping[str, Any]) -> None:
+def fail_at_once(channel: Channel, start: int) -> None:
     """Fail at every start."""
     raise ValueError("this actor always fails")
 
 
-def sleepy(link: Channel, job: Mapping[str, Any]) -> None:
-    """Never be ready."""
+def die_within_message(channel: Channel, start: int) -> None:
+    """Die while a message is sent, the first time."""
+    if start > 1:
+        count(channel, start)
+    channel.send(Ready(__version__))
+    payload = pack(Count(0, 0, {"x": np.zeros(1000)}))
+    frame = len(payload).to_bytes(4, "big") + payload[: len(payload) // 2]
+    with channel._lock:
+        os.write(channel._transport.fileno(), frame)
+        os._exit(3)
+
+
+def send_garbage(channel: Channel, start: int) -> None:
+    """Send bytes that are no message, and go on."""
+    channel.send(Ready(__version__))
+    with channel._lock:
+        channel._transport.send_bytes(b"garbage")
     time.sleep(600)
 
 
-def cut_off(link: Channel, job: Mapping[str, Any]) -> None:
-    """Die within a message, the first time."""
-    link.send(Message("ready"))
-    if job["incarnation"] == 1:
-        payload = Message("count", {"number": 0}, {"x": np.zeros(1000)}).pack()
-        frame = len(payload).to_bytes(4, "big") + payload[: len(payload) // 2]
-        with link._guard:
-            os.write(link._connection.fileno(), frame)
-            os._exit(3)
-    counting(link, job)
-
-
-def echoing(link: Channel, job: Mapping[str, Any]) -> None:
-    """Send back what comes, numbers doubled."""
-    link.send(Message("ready"))
+def echo(channel: Channel, start: int) -> None:
+    """Send back every message, its arrays doubled."""
+    channel.send(Ready(__version__))
     while True:
-        message = link.receive(1.0)
-        if message is not None:
+        message = channel.receive(1.0)
+        if isinstance(message, Say):
             doubled = {name: 2 * array for name, array in message.arrays.items()}
-            link.send(Message("echo", message.header, doubled))
+            channel.send(Echo(message.number, doubled))
 
 
-def squaring(link: Channel, job: Mapping[str, Any]) -> None:
-    """Do numbered pieces of work, a little at a time."""
-    link.send(Message("ready", {"pid": os.getpid()}))
+def square(channel: Channel, start: int) -> None:
+    """Square numbers, slowly."""
+    channel.send(Ready(__version__))
     while True:
-        message = link.receive(1.0)
-        if message is not None:
+        message = channel.receive(1.0)
+        if isinstance(message, SquareNumber):
             time.sleep(0.05)
-            piece = message.header["piece"]
-            link.send(Message("done", {"piece": piece, "square": piece**2, "pid": os.getpid()}))
-
-
-def throwing_judge(link: Channel, job: Mapping[str, Any]) -> None:
-    """Take part in the judging until there is work."""
-    link.send(Message("ready", {"rookery": __version__}))
-    while True:
-        message = link.receive(1.0)
-        if message is not None and message.kind == "look":
-            raise ValueError("this judge always fails")
+            channel.send(Squared(message.number, message.number**2, os.getpid()))

@@ -1,4 +1,4 @@
-"""What every Ray of these tests shares: Ray reads its token once in the life of a process."""
+"""The token of every Ray of these tests: a process reads it only once."""
 
 from collections.abc import Iterator
 

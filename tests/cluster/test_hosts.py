@@ -1,4 +1,4 @@
-"""A crew on two hosts, one of which is killed, cut off or late; no work is lost, and none twice."""
+"""A pool on two hosts, one of which is killed, cut off or late; all work is done once."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster_coordinator import LIMITS
+from cluster_coordinator import POLICY
 from cluster_hosts import ADDRESSES, CPUS, HEAD, NODE, PORT, Hosts, lacks, wait_until
 from rookery.workers.ray_session import CONNECT_SECONDS
 
@@ -17,43 +17,44 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(lacks()), reason=f"no network namespaces: {lacks()}"),
 ]
-PATIENCE = 90.0
+TIMEOUT_SECONDS = 90.0
 
 
 class Run:
-    """A coordinator on the head, and what it has told."""
+    """A coordinator on the head, and the lines that it has printed."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
-        self.told: list[dict[str, Any]] = []
+        self.lines: list[dict[str, Any]] = []
         threading.Thread(target=self._read, daemon=True).start()
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
-        return [what for what in self.told if what["kind"] == kind]
+        return [line for line in self.lines if line["kind"] == kind]
 
     def working(self, seconds: float = 1.0) -> dict[int, int]:
-        """Who has worked within the last seconds: processes by their places."""
+        """The processes that have worked within the last seconds, by worker."""
         since = time.monotonic() - seconds
-        return {work["place"]: work["pid"] for work in self.of_kind("done") if work["at"] > since}
+        done = self.of_kind("Squared")
+        return {work["worker"]: work["pid"] for work in done if work["at"] > since}
 
     def wait_for_workers(self, count: int) -> None:
-        wait_until(lambda: len(self.working()) == count, PATIENCE, self.told[-3:])
+        wait_until(lambda: len(self.working()) == count, TIMEOUT_SECONDS, self.lines[-3:])
 
     def finish(self) -> None:
-        """Every piece of work is there once, and right: what an undisturbed run gives."""
+        """Every number was squared once, as in a run without failures."""
         assert self._process.stdin is not None
         self._process.stdin.write("finish\n")
         self._process.stdin.flush()
-        assert self._process.wait(PATIENCE) == 0
-        wait_until(lambda: self.of_kind("closed"), PATIENCE)
-        pieces = self.of_kind("finished")[0]["pieces"]
-        done = sorted((work["piece"], work["square"]) for work in self.of_kind("done"))
-        assert done == [(piece, piece**2) for piece in range(pieces)]
+        assert self._process.wait(TIMEOUT_SECONDS) == 0
+        wait_until(lambda: self.of_kind("closed"), TIMEOUT_SECONDS)
+        count = self.of_kind("finished")[0]["count"]
+        done = sorted((work["number"], work["square"]) for work in self.of_kind("Squared"))
+        assert done == [(number, number**2) for number in range(count)]
 
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.told.append(json.loads(line))
+            self.lines.append(json.loads(line))
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +73,10 @@ def start(hosts: Hosts, *, machines: int, size: int) -> Run:
     return Run(hosts.run(HEAD, "cluster_coordinator", address, str(machines), str(size)))
 
 
-def test_a_machine_that_has_not_joined_is_told_so(hosts: Hosts) -> None:
+def test_a_machine_that_has_not_joined_gets_a_clear_error(hosts: Hosts) -> None:
     begun = time.monotonic()
     process = hosts.run(NODE, "cluster_coordinator", f"{ADDRESSES[HEAD]}:{PORT}", "1", "1")
-    assert process.wait(PATIENCE) == 1
+    assert process.wait(TIMEOUT_SECONDS) == 1
     assert time.monotonic() - begun < 2 * CONNECT_SECONDS + 10.0
     last = hosts.errors(NODE).splitlines()[-1]
     assert "this machine has not joined the Ray at 10.88.0.1:6379; do that first" in last
@@ -83,7 +84,7 @@ def test_a_machine_that_has_not_joined_is_told_so(hosts: Hosts) -> None:
 
 @pytest.fixture
 def spread(hosts: Hosts) -> Run:
-    """A run with a worker on each host."""
+    """A run with one worker on each host."""
     hosts.start_ray(NODE)
     run = start(hosts, machines=2, size=2)
     run.wait_for_workers(2)
@@ -93,12 +94,12 @@ def spread(hosts: Hosts) -> Run:
 
 
 def replaced_on_the_head(hosts: Hosts, run: Run, begun: float) -> None:
-    """The other worker goes on, and a new one works beside it; prints the times (pytest -s)."""
-    wait_until(lambda: run.of_kind("event"), PATIENCE)
+    """The other worker continues, and a new one joins it; print the times (pytest -s)."""
+    wait_until(lambda: run.of_kind("event"), TIMEOUT_SECONDS)
     noticed = run.of_kind("event")[0]["at"] - begun
-    assert noticed < LIMITS.silence_seconds + 1.5
-    wait_until(lambda: len(hosts.pids(HEAD) & set(run.working().values())) == 2, PATIENCE)
-    replaced = run.of_kind("ready")[-1]["at"] - begun
+    assert noticed < POLICY.silence_seconds + 1.5
+    wait_until(lambda: len(hosts.pids(HEAD) & set(run.working().values())) == 2, TIMEOUT_SECONDS)
+    replaced = run.of_kind("Ready")[-1]["at"] - begun
     print(f"\nnoticed after {noticed:.1f} s, replaced after {replaced:.1f} s", flush=True)
     assert len(run.of_kind("event")) == 1
 
@@ -116,23 +117,23 @@ def test_a_worker_of_a_host_that_is_cut_off_is_replaced_and_ends(hosts: Hosts, s
     hosts.cut()
     replaced_on_the_head(hosts, spread, begun)
     hosts.join()
-    seconds = wait_until(lambda: not lost & hosts.pids(NODE), PATIENCE)
-    print(f"the old one was gone {seconds:.1f} s after the cut was mended", flush=True)
+    seconds = wait_until(lambda: not lost & hosts.pids(NODE), TIMEOUT_SECONDS)
+    print(f"the old one ended {seconds:.1f} s after the connection was restored", flush=True)
     spread.finish()
     hosts.kill_all(NODE)
 
 
-def test_a_worker_waits_for_room_until_another_host_comes(hosts: Hosts) -> None:
+def test_a_worker_waits_until_another_host_joins(hosts: Hosts) -> None:
     run = start(hosts, machines=1, size=CPUS + 1)
     run.wait_for_workers(CPUS)
-    time.sleep(LIMITS.start_seconds + 1.0)
+    time.sleep(POLICY.start_seconds + 1.0)
     assert len(run.working()) == CPUS
     hosts.start_ray(NODE)
     begun = time.monotonic()
     run.wait_for_workers(CPUS + 1)
-    print(f"\na new host was put to work within {time.monotonic() - begun:.1f} s", flush=True)
+    print(f"\na new host worked within {time.monotonic() - begun:.1f} s", flush=True)
     assert not run.of_kind("event")
     workers = set(run.working().values())
     run.finish()
-    wait_until(lambda: not workers & (hosts.pids(HEAD) | hosts.pids(NODE)), PATIENCE)
+    wait_until(lambda: not workers & (hosts.pids(HEAD) | hosts.pids(NODE)), TIMEOUT_SECONDS)
     hosts.kill_all(NODE)

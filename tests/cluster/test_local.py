@@ -1,4 +1,4 @@
-"""Crews on a Ray of this machine, and what happens to them: killed, stopped, throwing, waiting."""
+"""Pools on a Ray of this machine, whose workers are killed, stopped, fail or wait."""
 
 import os
 import signal
@@ -24,13 +24,14 @@ from rookery.workers import (
     WorkerPool,
     WorkersLost,
 )
+from worker_functions import Count, Echo, Say
 
 pytestmark = pytest.mark.cluster
 
 TESTS = Path(__file__).parents[1]
 PATHS = {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
-QUICK = RestartPolicy(silence_seconds=2.5, start_seconds=5.0, restarts=2, first_pause=0.1)
-PATIENCE = 60.0
+QUICK = RestartPolicy(silence_seconds=2.5, start_seconds=5.0, failures=2, first_pause=0.1)
+TIMEOUT_SECONDS = 60.0
 CPUS = 2
 
 
@@ -54,26 +55,25 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Observed:
-    """A crew and what was told about it."""
+    """A pool, its workers, its messages and its events."""
 
-    def __init__(self, cluster: Cluster, role: Callable[..., None], size: int) -> None:
+    def __init__(self, cluster: Cluster, function: Callable[..., None], size: int) -> None:
         self.events: list[WorkerEvent] = []
         self.messages: list[tuple[int, Message]] = []
         self.workers: dict[int, ClusterWorker] = {}
 
-        def start(name: str, number: int, incarnation: int) -> ClusterWorker:
-            job = {"incarnation": incarnation}
-            self.workers[number] = cluster.start(name, role, job, environment=PATHS)
+        def start(name: str, number: int, start: int) -> ClusterWorker:
+            self.workers[number] = cluster.start(name, function, start, environment=PATHS)
             return self.workers[number]
 
-        self.crew = WorkerPool("actor", size, start, limits=QUICK, tell=self.events.append)
+        self.pool = WorkerPool("actor", size, start, policy=QUICK, on_event=self.events.append)
 
-    def poll_until(self, done: Callable[[], object]) -> float:
-        """Poll until `done`; the seconds that took."""
+    def poll_until(self, is_done: Callable[[], object]) -> float:
+        """Poll until something is so; return the seconds that it took."""
         begun = time.monotonic()
-        while not done():
-            assert time.monotonic() - begun < PATIENCE, self.events
-            self.messages += self.crew.poll()
+        while not is_done():
+            assert time.monotonic() - begun < TIMEOUT_SECONDS, self.events
+            self.messages += self.pool.poll()
             time.sleep(0.01)
         return time.monotonic() - begun
 
@@ -82,113 +82,121 @@ class Observed:
         self.poll_until(lambda: time.monotonic() > deadline)
 
     def pid(self, number: int) -> int:
-        """The process of a place's newest worker that has said something."""
-        self.poll_until(lambda: self.numbers(number))
-        said = [m for place, m in self.messages if place == number and m.kind == "count"]
-        return said[-1].header["pid"]
+        """The process of the last worker of this number that has counted."""
+        self.poll_until(lambda: self.counts(number))
+        return self.counts(number)[-1].pid
 
-    def numbers(self, place: int) -> list[int]:
-        """What a place has counted."""
-        return [m.header["number"] for at, m in self.messages if (at, m.kind) == (place, "count")]
+    def counts(self, number: int) -> list[Count]:
+        """What the workers of a number have counted."""
+        return [m for n, m in self.messages if n == number and isinstance(m, Count)]
+
+    def echoes(self) -> list[Echo]:
+        return [m for _, m in self.messages if isinstance(m, Echo)]
 
 
 @pytest.fixture
-def observed(cluster: Cluster) -> Iterator[Callable[..., Observed]]:
-    crews: list[Observed] = []
+def observe(cluster: Cluster) -> Iterator[Callable[..., Observed]]:
+    pools: list[Observed] = []
 
     def make(*arguments: Any) -> Observed:
-        crews.append(Observed(cluster, *arguments))
-        return crews[-1]
+        pools.append(Observed(cluster, *arguments))
+        return pools[-1]
 
     yield make
-    for crew in crews:
-        crew.crew.close()
+    for each in pools:
+        each.pool.close()
 
 
-def test_messages_arrive_whole_and_in_order(observed) -> None:
-    crew = observed(worker_functions.echoing, 1)
-    crew.poll_until(lambda: crew.crew.ready() == [0])
+def test_messages_arrive_whole_and_in_order(observe) -> None:
+    observed = observe(worker_functions.echo, 1)
+    observed.poll_until(lambda: observed.pool.ready() == [0])
     big = np.arange(1_000_000, dtype=np.float64)
     for number in range(20):
         arrays = {"big": big + number} if number % 5 == 0 else {}
-        crew.crew.send(0, Message("say", {"number": number}, arrays))
-    crew.poll_until(lambda: sum(m.kind == "echo" for _, m in crew.messages) == 20)
-    echoes = [message for _, message in crew.messages if message.kind == "echo"]
-    assert [message.header["number"] for message in echoes] == list(range(20))
-    np.testing.assert_array_equal(echoes[15].arrays["big"], 2 * (big + 15))
+        observed.pool.send(0, Say(number, arrays))
+    observed.poll_until(lambda: len(observed.echoes()) == 20)
+    assert [message.number for message in observed.echoes()] == list(range(20))
+    np.testing.assert_array_equal(observed.echoes()[15].arrays["big"], 2 * (big + 15))
 
 
-def test_a_message_for_all_reaches_all(observed) -> None:
-    crew = observed(worker_functions.echoing, 2)
-    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
-    message = Message("say", {"number": 7}, {"big": np.ones(100_000)})
-    for number in crew.crew.ready():
-        crew.crew.send(number, message)
-    crew.poll_until(lambda: sum(m.kind == "echo" for _, m in crew.messages) == 2)
-    assert {place for place, m in crew.messages if m.kind == "echo"} == {0, 1}
+def test_a_message_for_all_reaches_all(observe) -> None:
+    observed = observe(worker_functions.echo, 2)
+    observed.poll_until(lambda: observed.pool.ready() == [0, 1])
+    message = Say(7, {"big": np.ones(100_000)})
+    for number in observed.pool.ready():
+        observed.pool.send(number, message)
+    observed.poll_until(lambda: len(observed.echoes()) == 2)
+    assert {number for number, m in observed.messages if isinstance(m, Echo)} == {0, 1}
 
 
-def test_a_killed_worker_is_replaced_and_the_others_go_on(observed) -> None:
-    crew = observed(worker_functions.counting, 2)
-    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
-    victim = crew.pid(0)
+def test_a_killed_worker_is_replaced_and_the_others_continue(observe) -> None:
+    observed = observe(worker_functions.count, 2)
+    observed.poll_until(lambda: observed.pool.ready() == [0, 1])
+    victim = observed.pid(0)
     os.kill(victim, signal.SIGKILL)
-    assert crew.poll_until(lambda: crew.events) < 2.0
-    event = crew.events[0]
-    assert (event.worker, event.what) == ("actor 0", "lost: its worker process has died")
-    before = len(crew.numbers(1))
-    crew.poll_until(lambda: crew.pid(0) != victim)
-    assert len(crew.numbers(1)) > before
-    assert crew.numbers(1) == list(range(len(crew.numbers(1))))  # nothing lost, nothing twice
+    assert observed.poll_until(lambda: observed.events) < 2.0
+    event = observed.events[0]
+    assert (event.worker, event.what) == ("actor 0", "was lost: its worker process has died")
+    before = len(observed.counts(1))
+    observed.poll_until(lambda: observed.pid(0) != victim)
+    numbers = [message.number for message in observed.counts(1)]
+    assert len(numbers) > before
+    assert numbers == list(range(len(numbers)))  # no message was lost or repeated
 
 
-def test_a_hung_worker_is_killed_and_replaced(observed) -> None:
-    crew = observed(worker_functions.counting, 1)
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    victim = crew.pid(0)
+def test_a_hung_worker_is_killed_and_replaced(observe) -> None:
+    observed = observe(worker_functions.count, 1)
+    observed.poll_until(lambda: observed.pool.ready() == [0])
+    victim = observed.pid(0)
     os.kill(victim, signal.SIGSTOP)
-    seconds = crew.poll_until(lambda: crew.events)
+    seconds = observed.poll_until(lambda: observed.events)
     assert QUICK.silence_seconds <= seconds + 0.6 < QUICK.silence_seconds + 3.0
-    assert crew.events[0].what.startswith("silent for")
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    crew.poll_until(lambda: not psutil.pid_exists(victim))
+    assert observed.events[0].what.startswith("was silent for")
+    observed.poll_until(lambda: observed.pool.ready() == [0])
+    observed.poll_until(lambda: not psutil.pid_exists(victim))
 
 
-def test_a_worker_that_always_throws_is_dropped(observed) -> None:
-    crew = observed(worker_functions.throwing, 1)
-    with pytest.raises(WorkersLost, match="no actor is left: ValueError: this actor always fails"):
-        crew.poll_until(lambda: False)
-    assert crew.events[-1].done == "dropped after 3 failures"
-    assert {event.what for event in crew.events} == {"ValueError: this actor always fails"}
+def test_a_worker_that_always_fails_is_dropped(observe) -> None:
+    observed = observe(worker_functions.fail_at_once, 1)
+    with pytest.raises(
+        WorkersLost, match="no actor is left; the last one failed: ValueError: this"
+    ):
+        observed.poll_until(lambda: False)
+    assert observed.events[-1].done == "dropped after 3 failures"
+    assert {event.what for event in observed.events} == {
+        "failed: ValueError: this actor always fails"
+    }
 
 
-def test_a_worker_for_which_there_is_no_room_waits_and_is_not_blamed(observed) -> None:
-    crew = observed(worker_functions.counting, CPUS + 1)
-    crew.poll_until(lambda: len(crew.crew.ready()) == CPUS)
-    crew.poll_for(QUICK.start_seconds + 1.0)
-    assert [worker.is_waiting() for worker in crew.workers.values()].count(True) == 1
-    assert not crew.events
-    first = crew.crew.ready()[0]
-    os.kill(crew.pid(first), signal.SIGKILL)
-    crew.poll_until(lambda: len(crew.crew.ready()) == CPUS and first not in crew.crew.ready())
-    assert len(crew.events) == 1
+def test_a_worker_without_a_free_cpu_waits(observe) -> None:
+    observed = observe(worker_functions.count, CPUS + 1)
+    observed.poll_until(lambda: len(observed.pool.ready()) == CPUS)
+    observed.poll_for(QUICK.start_seconds + 1.0)
+    assert [worker.is_queued() for worker in observed.workers.values()].count(True) == 1
+    assert not observed.events
+    first = observed.pool.ready()[0]
+    os.kill(observed.pid(first), signal.SIGKILL)
+    observed.poll_until(
+        lambda: len(observed.pool.ready()) == CPUS and first not in observed.pool.ready()
+    )
+    assert len(observed.events) == 1
 
 
-def test_a_worker_whose_code_is_missing_there_says_so(cluster: Cluster) -> None:
-    worker = cluster.start("actor", worker_functions.counting, {})  # without the path of the tests
-    deadline = time.monotonic() + PATIENCE
+def test_a_worker_whose_code_is_missing_is_reported(cluster: Cluster) -> None:
+    worker = cluster.start("actor", worker_functions.count, 1)  # without the path of the tests
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not worker.death():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert worker.death() == "lost: ModuleNotFoundError: No module named 'worker_functions'"
+    assert worker.death() == "was lost: ModuleNotFoundError: No module named 'worker_functions'"
 
 
-def test_what_the_cluster_has_is_known(cluster: Cluster) -> None:
+def test_a_cluster_reports_its_capacity(cluster: Cluster) -> None:
     capacity = cluster.capacity()
     assert (capacity.machines, capacity.cpus, capacity.gpus) == (1, CPUS, 0)
 
 
-def test_an_address_where_no_ray_answers_is_an_error_soon(monkeypatch) -> None:
+def test_an_address_without_ray_is_an_error_within_seconds(monkeypatch) -> None:
     monkeypatch.setattr("rookery.workers.ray_session.CONNECT_SECONDS", 3.0)
     begun = time.monotonic()
     with pytest.raises(RookeryError, match=r"no Ray answers at .* within 3 s; start one"):
@@ -196,7 +204,7 @@ def test_an_address_where_no_ray_answers_is_an_error_soon(monkeypatch) -> None:
     assert time.monotonic() - begun < 10.0
 
 
-def test_without_ray_it_says_what_to_install(monkeypatch) -> None:
+def test_the_error_without_ray_names_the_package(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RookeryError, match=r"needs Ray \(pip install 'rookery\[cluster\]'\)"):
         Cluster("local")
@@ -211,7 +219,7 @@ PARENT = """
 import sys, time, worker_functions
 from rookery.workers import Cluster
 cluster = Cluster("local")
-workers = [cluster.start(f"actor {n}", worker_functions.counting, {}) for n in range(2)]
+workers = [cluster.start(f"actor {n}", worker_functions.count, 1) for n in range(2)]
 while not all(worker.received() for worker in workers):
     time.sleep(0.05)
 print("ready", flush=True)
@@ -219,7 +227,7 @@ time.sleep(600)
 """
 
 
-def test_no_worker_outlives_a_coordinator_that_was_killed() -> None:
+def test_no_worker_outlives_a_killed_coordinator() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, env=os.environ | PATHS
     ) as parent:

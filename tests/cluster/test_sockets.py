@@ -1,4 +1,4 @@
-"""A Ray for one run listens where no other machine can connect, and so do the workers on it."""
+"""A private Ray and its workers listen where no other machine can connect."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,7 +9,7 @@ import psutil
 import pytest
 import torch
 
-from faulty_trainers import CONFIG, new_team, window
+from faulty_trainers import CONFIG, new_pool, window
 from rookery.workers import Cluster, ClusterStore
 from sockets import exposed, listening
 
@@ -29,23 +29,23 @@ def names(sockets: set[tuple[str, str, int]]) -> set[str]:
 
 
 def test_a_local_ray_and_its_trainers_listen_on_loopback_only(cluster: Cluster) -> None:
-    team, _ = new_team(2, replace(CONFIG, patience=20.0), cluster=cluster)
-    with closing(team):
+    pool, _ = new_pool(2, replace(CONFIG, patience=20.0), cluster=cluster)
+    with closing(pool):
         rows = window()
-        while len(team.learn(rows, 1, progress=0.2).ranks) < 2:
+        while len(pool.learn(rows, 1, progress=0.2).ranks) < 2:
             pass
         found = listening()
     assert names(found) >= {"gcs_server", "raylet", "ray::Host", "ray::KeyValues"}
     assert not exposed(found)
 
 
-def test_a_local_ray_asks_for_a_token(cluster: Cluster) -> None:
+def test_a_local_ray_requires_a_token(cluster: Cluster) -> None:
     daemons = [p for p in psutil.Process().children(recursive=True) if p.name() == "raylet"]
     variables = daemons[0].environ()
     assert variables["RAY_AUTH_MODE"] == "token" and len(variables["RAY_AUTH_TOKEN"]) == 64
 
 
-def test_a_store_of_the_cluster_is_a_store_of_torch(cluster: Cluster) -> None:
+def test_a_cluster_store_is_a_torch_store(cluster: Cluster) -> None:
     name = cluster.start_store()
     store = ClusterStore(name)
     store.set_timeout(timedelta(seconds=5))

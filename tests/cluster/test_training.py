@@ -1,4 +1,4 @@
-"""A whole run, and a match, whose workers run on a Ray of this machine."""
+"""A run and a match whose workers run on a Ray of this machine."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from rookery.arena import MatchPlan
 from rookery.games import load_game
-from rookery.replay import read_shard
+from rookery.replay import count, read_shard
 from rookery.training import (
     PlayerSpec,
     Progress,
@@ -54,7 +54,7 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
 
 
-def test_a_run_goes_on_when_an_actor_is_killed(tmp_path: Path) -> None:
+def test_a_run_continues_when_an_actor_is_killed(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), SMALL))
     killed: list[psutil.Process] = []
 
@@ -67,10 +67,10 @@ def test_a_run_goes_on_when_an_actor_is_killed(tmp_path: Path) -> None:
     before = set(psutil.Process().children(recursive=True))
     train(folder, watch)
     notes = [line["note"] for line in lines(folder, "note")]
-    assert len(notes) == 1 and "lost: " in notes[0] and "another one in" in notes[0]
+    assert len(notes) == 1 and "was lost: " in notes[0] and "restarting in" in notes[0]
     assert [line["iteration"] for line in lines(folder, "strength")] == [4, 8]
     shards = [read_shard(path, game=folder.game) for path in (tmp_path / "run/replay").iterdir()]
-    assert sum(map(len, shards)) == lines(folder, "iteration")[-1]["window"]["rows_made"]
+    assert sum(map(count, shards)) == lines(folder, "iteration")[-1]["window"]["rows_made"]
     left = set(psutil.Process().children(recursive=True)) - before
     assert not psutil.wait_procs(left, timeout=10.0)[1]
 
@@ -89,10 +89,10 @@ def test_trainers_learn_together_in_a_cluster(
     assert {rank["name"] for rank in ranks} == {"trainer 0", "trainer 1"}
 
 
-def test_a_match_in_a_cluster_ends_as_it_does_here() -> None:
+def test_a_match_in_a_cluster_has_the_result_of_a_local_one() -> None:
     rules = load_game("tictactoe")
     a, b = PlayerSpec("plain", name="minimax:2"), PlayerSpec("plain", name="random")
-    options = {"workers": None, "tell": print}
+    options = {"workers": None, "on_note": print}
     plan = MatchPlan(80, 3, 2)
     there = play_match_over(rules, plan, a, b, cluster="local", **options)
     here = play_match_over(rules, plan, a, b, **(options | {"workers": 0}))

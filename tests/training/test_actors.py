@@ -173,7 +173,7 @@ def test_actors_measure_strength_as_one_process_does(tmp_path: Path) -> None:
         inference="float32",
     )
     (expected,) = measure_over(
-        folder.game, [player], seed=folder.config.run.seed, workers=0, tell=print
+        folder.game, [player], seed=folder.config.run.seed, workers=0, on_note=print
     )
     assert measured[-1]["strength"] == json.loads(json.dumps(asdict(expected)))
     assert lines(folder, "finished")

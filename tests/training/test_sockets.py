@@ -66,5 +66,5 @@ def test_evaluation_workers_do_not_listen(monkeypatch: pytest.MonkeyPatch) -> No
     minimax = PlayerSpec("plain", name="minimax:2")
     plan = MatchPlan(games=32, seed=5, opening_plies=2)
     notes: list[str] = []
-    play_match_over(load_game("tictactoe"), plan, minimax, minimax, workers=2, tell=notes.append)
+    play_match_over(load_game("tictactoe"), plan, minimax, minimax, workers=2, on_note=notes.append)
     assert not notes and not found - before

@@ -1,7 +1,7 @@
-"""Trainers that are lost, hang or throw: what is learned is what one learner would have learned.
+"""Trainers that are killed, hang or fail: the pool learns what a single learner would learn.
 
-The batches of a run do not depend on who learns them. So a team that lost trainers all the time
-must end where a single learner ends that was never disturbed.
+The batches of a run do not depend on who learns them. So a pool that loses trainers must end with
+the weights of a single learner.
 """
 
 import signal
@@ -19,10 +19,10 @@ import torch
 from apart import apart
 from faulty_trainers import (
     CONFIG,
-    Accidental,
-    Hopeless,
-    Outdated,
-    new_team,
+    HopelessPool,
+    OutdatedPool,
+    UnreliablePool,
+    new_pool,
     processes,
     window,
 )
@@ -38,92 +38,92 @@ UPDATES = 60
 
 
 @contextmanager
-def team_of(
+def running(
     size: int, config=CONFIG, kind: type[TrainerPool] = TrainerPool
 ) -> Iterator[tuple[TrainerPool, list[WorkerEvent]]]:
-    team, events = new_team(size, config, kind)
+    pool, events = new_pool(size, config, kind)
     try:
-        yield team, events
+        yield pool, events
     finally:
-        team.close()
-    assert not processes()  # no orphans
+        pool.close()
+    assert not processes()
 
 
-def until_all_have_joined(team: TrainerPool, size: int, rows: Window) -> None:
-    while len(team.learn(rows, 1, progress=0.2).ranks) < size:
+def until_all_have_joined(pool: TrainerPool, size: int, rows: Window) -> None:
+    while len(pool.learn(rows, 1, progress=0.2).ranks) < size:
         time.sleep(0.2)
 
 
-def distance_from_undisturbed(team: TrainerPool, rows: Window, config=CONFIG) -> float:
-    """After sixty updates, or as many as were made already."""
-    goal = max(UPDATES, team.updates)
-    if team.updates < goal:
-        team.learn(rows, goal - team.updates, progress=0.2)
-    state = team.state()
-    assert state["updates"] == team.updates == goal
+def distance_from_undisturbed(pool: TrainerPool, rows: Window, config=CONFIG) -> float:
+    """The distance from a single learner, after 60 updates or all that have been made."""
+    goal = max(UPDATES, pool.updates)
+    if pool.updates < goal:
+        pool.learn(rows, goal - pool.updates, progress=0.2)
+    state = pool.state()
+    assert state["updates"] == pool.updates == goal
     return apart(learn_alone(config, goal).state(), state)
 
 
-def test_a_killed_trainer_is_replaced_and_changes_nothing() -> None:
-    with team_of(3) as (team, events):
+def test_a_killed_trainer_is_replaced_and_the_result_is_the_same() -> None:
+    with running(3) as (pool, events):
         rows = window()
-        until_all_have_joined(team, 3, rows)
-        processes()[0].kill()  # the lead
+        until_all_have_joined(pool, 3, rows)
+        processes()[0].kill()  # the root
         begin = time.perf_counter()
-        report = team.learn(rows, 1, progress=0.2)
+        report = pool.learn(rows, 1, progress=0.2)
         assert time.perf_counter() - begin < 10
         assert len(report.ranks) == 2
-        until_all_have_joined(team, 3, rows)
-        assert distance_from_undisturbed(team, rows) < 2e-3
+        until_all_have_joined(pool, 3, rows)
+        assert distance_from_undisturbed(pool, rows) < 2e-3
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
 
-def test_a_hung_trainer_is_given_up_within_its_limit() -> None:
-    with team_of(2) as (team, events):
+def test_a_hung_trainer_is_replaced_after_its_time_limit() -> None:
+    with running(2) as (pool, events):
         rows = window()
-        until_all_have_joined(team, 2, rows)
+        until_all_have_joined(pool, 2, rows)
         processes()[1].send_signal(signal.SIGSTOP)
         begin = time.perf_counter()
-        team.learn(rows, 1, progress=0.2)
+        pool.learn(rows, 1, progress=0.2)
         assert 2 < time.perf_counter() - begin < 10
-        assert "silent for 4 s" in events[0].what
-        assert distance_from_undisturbed(team, rows) < 2e-3
+        assert "was silent for 4 s" in events[0].what
+        assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
-def test_all_are_lost_and_the_last_state_is_taken_up() -> None:
-    with team_of(2, replace(CONFIG, checkpoint_every=5)) as (team, _):
+def test_a_pool_that_loses_all_trainers_continues_from_the_last_state() -> None:
+    with running(2, replace(CONFIG, checkpoint_every=5)) as (pool, _):
         rows = window()
-        team.learn(rows, 20, progress=0.2)
+        pool.learn(rows, 20, progress=0.2)
         for process in processes():
             process.kill()
-        assert distance_from_undisturbed(team, rows) < 2e-3
+        assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
-def test_a_server_takes_the_moments_with_it() -> None:
+def test_a_lost_parameter_server_is_replaced_from_the_last_state() -> None:
     config = replace(CONFIG, synchronise="parameter_server", checkpoint_every=5)
-    with team_of(2, config) as (team, _):
+    with running(2, config) as (pool, _):
         rows = window()
-        until_all_have_joined(team, 2, rows)
-        team.learn(rows, 10, progress=0.2)
+        until_all_have_joined(pool, 2, rows)
+        pool.learn(rows, 10, progress=0.2)
         processes()[0].kill()
-        assert distance_from_undisturbed(team, rows) < 2e-3
+        assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
-CUT = replace(CONFIG, method="pipeline", accumulate=2, checkpoint_every=8)
+PIPELINE = replace(CONFIG, method="pipeline", accumulate=2, checkpoint_every=8)
 
 
-def test_a_net_that_is_cut_learns_what_a_whole_one_learns() -> None:
-    with team_of(3, CUT) as (team, events):
+def test_a_pipeline_learns_what_a_single_learner_learns() -> None:
+    with running(3, PIPELINE) as (pool, events):
         rows = window()
-        assert [rank.rows for rank in team.learn(rows, 20, progress=0.2).ranks] == [20 * 16] * 3
-        assert play_weights_apart(learn_alone(CUT, 20).play_net, team.play_net) < 2e-3
-        assert distance_from_undisturbed(team, rows, CUT) < 2e-3
+        assert [rank.rows for rank in pool.learn(rows, 20, progress=0.2).ranks] == [20 * 16] * 3
+        assert play_weights_apart(learn_alone(PIPELINE, 20).play_net, pool.play_net) < 2e-3
+        assert distance_from_undisturbed(pool, rows, PIPELINE) < 2e-3
         assert not events
 
 
 def play_weights_apart(one: torch.nn.Module, other: torch.nn.Module) -> float:
-    """The distance of their weights, in units of the way that the first has come."""
-    start = new_learner(Learner, CUT).play_net
+    """The distance of their weights, relative to the distance that the first one has moved."""
+    start = new_learner(Learner, PIPELINE).play_net
     ours, theirs, first = (
         torch.cat([weight.flatten() for weight in net.parameters()]) for net in (one, other, start)
     )
@@ -131,62 +131,62 @@ def play_weights_apart(one: torch.nn.Module, other: torch.nn.Module) -> float:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_part_that_is_lost_is_learned_again_from_the_last_state(rank: int) -> None:
+def test_a_pipeline_that_loses_a_part_continues_from_the_last_state(rank: int) -> None:
     calls: list[int] = []
 
     def kill_while_it_learns() -> None:
-        calls.append(team.updates)
+        calls.append(pool.updates)
         if len(calls) == 20:
             processes()[rank].kill()
 
-    with team_of(2, CUT) as (team, events):
+    with running(2, PIPELINE) as (pool, events):
         rows = window()
-        team.learn(rows, 10, progress=0.2)
-        report = team.learn(rows, 40, progress=0.2, check=kill_while_it_learns)
+        pool.learn(rows, 10, progress=0.2)
+        report = pool.learn(rows, 40, progress=0.2, check=kill_while_it_learns)
         assert (report.updates, len(report.ranks)) == (40, 2)
-        assert distance_from_undisturbed(team, rows, CUT) < 2e-3
+        assert distance_from_undisturbed(pool, rows, PIPELINE) < 2e-3
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
 
-def test_a_part_that_is_lost_before_it_was_told_is_learned_again() -> None:
-    with team_of(2, replace(CUT, checkpoint_every=100)) as (team, _):
+def test_a_pipeline_that_loses_a_part_before_its_state_was_sent_learns_it_again() -> None:
+    with running(2, replace(PIPELINE, checkpoint_every=100)) as (pool, _):
         rows = window()
-        team.learn(rows, 12, progress=0.2)
+        pool.learn(rows, 12, progress=0.2)
         processes()[1].kill()
-        state = team.state()
-        assert state["updates"] == team.updates == 12
-        assert apart(learn_alone(CUT, 12).state(), state) < 2e-3
+        state = pool.state()
+        assert state["updates"] == pool.updates == 12
+        assert apart(learn_alone(PIPELINE, 12).state(), state) < 2e-3
 
 
-def test_accidents_all_the_time_change_nothing() -> None:
-    with team_of(2, kind=Accidental) as (team, events):
+def test_frequent_failures_do_not_change_the_result() -> None:
+    with running(2, kind=UnreliablePool) as (pool, events):
         rows = window()
-        assert distance_from_undisturbed(team, rows) < 2e-3
+        assert distance_from_undisturbed(pool, rows) < 2e-3
         assert any("on purpose" in event.what for event in events)
 
 
-def test_a_team_that_gets_nowhere_ends_with_a_reason() -> None:
+def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
     with (
-        team_of(1, kind=Hopeless) as (team, _),
+        running(1, kind=HopelessPool) as (pool, _),
         pytest.raises((WorkersLost, GroupFailed), match="on purpose"),
     ):
-        team.learn(window(), 5, progress=0.2)
+        pool.learn(window(), 5, progress=0.2)
 
 
-def test_trainers_of_another_version_are_dismissed() -> None:
+def test_trainers_of_another_version_are_dropped() -> None:
     with (
-        team_of(1, kind=Outdated) as (team, _),
-        pytest.raises(WorkersLost, match=r"runs rookery 0\.0\.1"),
+        running(1, kind=OutdatedPool) as (pool, _),
+        pytest.raises(WorkersLost, match=r"runs Rookery 0\.0\.1"),
     ):
-        team.learn(window(), 5, progress=0.2)
+        pool.learn(window(), 5, progress=0.2)
 
 
-def test_numbers_that_are_none_end_the_run() -> None:
+def test_losses_that_are_not_finite_end_the_run() -> None:
     with (
-        team_of(1, replace(CONFIG, learning_rate=1e30, clip_norm=1e30)) as (team, _),
+        running(1, replace(CONFIG, learning_rate=1e30, clip_norm=1e30)) as (pool, _),
         pytest.raises(LearningDiverged, match="lower learning"),
     ):
-        team.learn(window(), 30, progress=0.2)
+        pool.learn(window(), 30, progress=0.2)
 
 
 SMALL = [
@@ -213,10 +213,10 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
 
 
-CUT_RUN = ["learning.method=pipeline", "learning.accumulate=2"]
+PIPELINE_RUN = ["learning.method=pipeline", "learning.accumulate=2"]
 
 
-@pytest.mark.parametrize("more", [[], ["run.actors=1"], CUT_RUN])
+@pytest.mark.parametrize("more", [[], ["run.actors=1"], PIPELINE_RUN])
 def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     tmp_path: Path, more: list[str]
 ) -> None:
@@ -226,7 +226,7 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
 
     def kill(moment: Progress) -> None:
         if moment.iteration == 2 and not killed:
-            killed.append(processes()[0].pid)  # trainers are started before actors
+            killed.append(processes()[0].pid)  # trainers start before actors
             processes()[0].kill()
 
     train(folder, kill)
@@ -241,22 +241,24 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     most_due = 1 + 4 * 16 * 5 // 32  # run.max_lag: an iteration's, and rows for less than one
     assert rows == pytest.approx(4 * made, abs=32 * (most_due if config.run.has_actors() else 1))
     notes = [line["note"] for line in lines(folder, "note")]
-    how = "with a part of the net each" if more == CUT_RUN else "sharing every batch"
+    how = "with a part of the net each" if more == PIPELINE_RUN else "sharing every batch"
     assert sum(f"2 trainers {how}: 32 rows" in note for note in notes) == 2
     assert sum("killed by SIGKILL" in note for note in notes) == 1
     assert not processes()
 
 
-def test_a_run_with_a_cut_net_is_the_run_of_a_single_learner(tmp_path: Path) -> None:
+def test_a_run_with_a_pipeline_is_the_run_of_a_single_learner(tmp_path: Path) -> None:
     states = []
     for method in ("single", "pipeline"):
-        config = apply(recipe_for("tictactoe"), [*SMALL, *CUT_RUN, f"learning.method={method}"])
+        config = apply(
+            recipe_for("tictactoe"), [*SMALL, *PIPELINE_RUN, f"learning.method={method}"]
+        )
         folder = RunFolder.create(tmp_path / method, config)
         train(folder, lambda moment: None)
         kept = Checkpoint.load(folder.path)
         assert kept is not None
         states.append(kept.learner)
-    alone, cut = states
-    assert alone["updates"] == cut["updates"] > 20
-    assert alone.keys() == cut.keys()
-    assert max(np.abs(alone[name] - cut[name]).max() for name in alone) < 1e-3
+    alone, pipeline = states
+    assert alone["updates"] == pipeline["updates"] > 20
+    assert alone.keys() == pipeline.keys()
+    assert max(np.abs(alone[name] - pipeline[name]).max() for name in alone) < 1e-3

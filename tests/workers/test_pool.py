@@ -1,223 +1,337 @@
-"""Crews of real processes, and what happens to them: killed, stopped, throwing, cut off."""
+"""How a pool treats its workers, with fake workers and a fake clock; no process is started."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-import psutil
 import pytest
 
-import worker_functions
+from rookery import __version__
 from rookery.workers import (
+    Failed,
+    Heartbeat,
     Message,
-    ProcessWorker,
+    Ready,
     RestartPolicy,
     WorkerEvent,
     WorkerPool,
     WorkersLost,
+    WorkerStats,
 )
 
-QUICK = RestartPolicy(silence_seconds=2.5, start_seconds=30.0, restarts=2, first_pause=0.1)
-PATIENCE = 30.0
+POLICY = RestartPolicy(
+    silence_seconds=10.0,
+    start_seconds=60.0,
+    failures=3,
+    period_seconds=100.0,
+    first_pause=1.0,
+    longest_pause=3.0,
+)
 
 
-class Observed:
-    """A crew and what was told about it."""
+@dataclass(frozen=True)
+class FakeReady(Ready):
+    """A message that says more than Ready."""
 
-    def __init__(self, role: Callable[..., None], size: int, limits: RestartPolicy = QUICK) -> None:
+    games: int
+
+
+@dataclass(frozen=True)
+class FakeWork(Message):
+    """A result of a fake worker."""
+
+    number: int
+
+
+class FakeWorker:
+    """A worker that does what a test says."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.outbox: list[Message] = []
+        self.sent: list[Message] = []
+        self.is_in_queue, self.is_killed, self.end = False, False, ""
+
+    def received(self) -> list[Message]:
+        found, self.outbox = self.outbox, []
+        return found
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+    def is_queued(self) -> bool:
+        return self.is_in_queue
+
+    def death(self) -> str:
+        return self.end
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+
+class Fixture:
+    """A pool of fake workers, and its clock."""
+
+    def __init__(self, size: int = 1, policy: RestartPolicy = POLICY) -> None:
+        self.now = 1000.0
         self.events: list[WorkerEvent] = []
-        self.messages: list[tuple[int, Message]] = []
-        self.workers: dict[int, ProcessWorker] = {}
+        self.started: list[tuple[str, int, int]] = []
+        self.workers: dict[int, FakeWorker] = {}
+        self.pool = WorkerPool(
+            "actor",
+            size,
+            self._start,
+            policy=policy,
+            on_event=self.events.append,
+            clock=lambda: self.now,
+        )
 
-        def start(name: str, number: int, incarnation: int) -> ProcessWorker:
-            job = {"incarnation": incarnation}
-            self.workers[number] = ProcessWorker(name, role, job)
-            return self.workers[number]
+    def _start(self, name: str, number: int, start: int) -> FakeWorker:
+        self.started.append((name, number, start))
+        self.workers[number] = FakeWorker(name)
+        return self.workers[number]
 
-        self.crew = WorkerPool("actor", size, start, limits=limits, tell=self.events.append)
+    def poll(self, *messages: Message, number: int = 0) -> list[tuple[int, Message]]:
+        """Poll after a worker has sent messages."""
+        self.workers[number].outbox += messages
+        return self.pool.poll()
 
-    def poll_until(self, done: Callable[[], bool]) -> float:
-        """Poll until `done`; the seconds that took."""
-        begun = time.monotonic()
-        while not done():
-            assert time.monotonic() - begun < PATIENCE, self.events
-            self.messages += self.crew.poll()
-            time.sleep(0.01)
-        return time.monotonic() - begun
+    def make_ready(self) -> None:
+        """Have all workers ready."""
+        for worker in self.workers.values():
+            if not worker.is_killed:
+                worker.outbox.append(Ready(__version__))
+        self.pool.poll()
 
-    def heard_from(self, pid: int) -> int:
-        return sum(message.header.get("pid") == pid for _, message in self.messages)
+    def wait(self, seconds: float) -> None:
+        """Let time pass, one heartbeat of every worker per second."""
+        for _ in range(int(seconds)):
+            self.now += 1.0
+            for worker in self.workers.values():
+                worker.outbox.append(Heartbeat(100))
+            self.pool.poll()
 
+    def fail(self, number: int = 0, end: str = "was killed by SIGKILL") -> str:
+        """Have a worker end; return what was done about it."""
+        self.workers[number].end = end
+        self.pool.poll()
+        return self.events[-1].done
 
-@pytest.fixture
-def observed() -> Iterator[Callable[..., Observed]]:
-    crews: list[Observed] = []
-
-    def make(*arguments: Any, **options: Any) -> Observed:
-        crews.append(Observed(*arguments, **options))
-        return crews[-1]
-
-    yield make
-    pids = [worker.pid for crew in crews for worker in crew.workers.values()]
-    for crew in crews:
-        crew.crew.close()
-    assert not [pid for pid in pids if psutil.pid_exists(pid)]
-
-
-def test_messages_arrive_whole_and_in_order(observed) -> None:
-    crew = observed(worker_functions.echoing, 1)
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    big = np.arange(1_000_000, dtype=np.float64)
-    for number in range(3):
-        crew.crew.send(0, Message("say", {"number": number}, {"big": big + number}))
-    crew.poll_until(lambda: sum(m.kind == "echo" for _, m in crew.messages) == 3)
-    echoes = [message for _, message in crew.messages if message.kind == "echo"]
-    assert [message.header["number"] for message in echoes] == [0, 1, 2]
-    np.testing.assert_array_equal(echoes[2].arrays["big"], 2 * (big + 2))
-    assert crew.crew.figures()[0].memory_mb > 10
+    def fail_and_restart(self) -> str:
+        done = self.fail()
+        self.wait(POLICY.longest_pause)
+        self.make_ready()
+        return done
 
 
-def test_a_killed_worker_is_replaced_and_the_others_go_on(observed) -> None:
-    crew = observed(worker_functions.counting, 2)
-    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
-    victim, other = crew.workers[0].pid, crew.workers[1].pid
-    os.kill(victim, signal.SIGKILL)
-    seconds = crew.poll_until(lambda: bool(crew.events))
-    assert seconds < 2.0
-    event = crew.events[0]
-    assert (event.worker, event.what) == ("actor 0", "killed by SIGKILL")
-    assert event.done == "another one in 0.1 s"
-    before = crew.heard_from(other)
-    crew.poll_until(lambda: crew.workers[0].pid != victim and crew.heard_from(crew.workers[0].pid))
-    assert crew.heard_from(other) > before
-    numbers = [
-        message.header["number"]
-        for place, message in crew.messages
-        if place == 1 and message.kind == "count"
+def test_workers_are_started_and_numbered() -> None:
+    fixture = Fixture(size=2)
+    assert fixture.started == [("actor 0", 0, 1), ("actor 1", 1, 1)]
+    assert (fixture.pool.ready(), fixture.pool.size()) == ([], 2)
+
+
+def test_ready_and_its_subclasses_are_returned_and_make_a_worker_ready() -> None:
+    fixture = Fixture(size=2)
+    assert fixture.poll(Ready(__version__)) == [(0, Ready(__version__))]
+    assert fixture.poll(FakeReady(__version__, 16), number=1) == [(1, FakeReady(__version__, 16))]
+    assert fixture.pool.ready() == [0, 1]
+
+
+def test_a_worker_that_works_before_it_is_ready_does_not_count_as_ready() -> None:
+    fixture = Fixture()
+    assert fixture.poll(FakeWork(1)) == [(0, FakeWork(1))]
+    assert fixture.pool.ready() == []
+
+
+def test_heartbeats_and_failures_are_not_returned() -> None:
+    fixture = Fixture()
+    assert fixture.poll(Ready(__version__), Heartbeat(123), FakeWork(1)) == [
+        (0, Ready(__version__)),
+        (0, FakeWork(1)),
     ]
-    assert numbers == list(range(len(numbers)))  # nothing lost, nothing twice
+    assert fixture.pool.stats() == {0: WorkerStats("actor 0", 123, 0)}
+    assert fixture.poll(FakeWork(2), Failed("why")) == [(0, FakeWork(2))]
 
 
-def test_a_hung_worker_is_killed_and_replaced(observed) -> None:
-    crew = observed(worker_functions.counting, 1)
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    victim = crew.workers[0].pid
-    os.kill(victim, signal.SIGSTOP)
-    seconds = crew.poll_until(lambda: bool(crew.events))
-    assert QUICK.silence_seconds <= seconds + 0.6 < QUICK.silence_seconds + 3.0
-    assert crew.events[0].what.startswith("silent for")
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    assert not psutil.pid_exists(victim)
+@pytest.mark.parametrize("ready", [Ready("0.0.1"), FakeReady("0.0.1", 16)])
+def test_a_worker_of_another_version_is_dropped_at_once(ready: Ready) -> None:
+    fixture = Fixture(size=2)
+    assert fixture.poll(ready, FakeWork(1)) == []
+    what = f"runs Rookery 0.0.1, expected {__version__}"
+    assert fixture.workers[0].is_killed and fixture.pool.size() == 1
+    assert str(fixture.events[0]) == f"actor 0 {what}; dropped"
+    with pytest.raises(WorkersLost, match=f"no actor is left; the last one {what}"):
+        fixture.poll(ready, number=1)
 
 
-def test_a_hung_worker_holds_up_nobody_who_talks_to_it(observed) -> None:
-    crew = observed(worker_functions.echoing, 1)
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    os.kill(crew.workers[0].pid, signal.SIGSTOP)
-    begun = time.monotonic()
-    for _ in range(3):  # far more than a pipe holds
-        crew.crew.send(0, Message("say", {"number": 0}, {"big": np.zeros(1_000_000)}))
-    assert time.monotonic() - begun < QUICK.silence_seconds / 2
-    crew.poll_until(lambda: bool(crew.events))
-    assert crew.events[0].what.startswith("silent for")
-    crew.poll_until(lambda: crew.crew.ready() == [0])
+def test_messages_go_to_the_worker_that_runs() -> None:
+    fixture = Fixture()
+    fixture.pool.send(0, FakeWork(1))
+    assert fixture.workers[0].sent == [FakeWork(1)]
+    fixture.fail()
+    fixture.pool.send(0, FakeWork(2))
+    assert fixture.workers[0].sent == [FakeWork(1)]
 
 
-def test_a_worker_that_comes_back_in_time_is_left_alone(observed) -> None:
-    crew = observed(worker_functions.counting, 1)
-    crew.poll_until(lambda: crew.crew.ready() == [0])
-    pid = crew.workers[0].pid
-    os.kill(pid, signal.SIGSTOP)
-    deadline = time.monotonic() + 1.0
-    crew.poll_until(lambda: time.monotonic() > deadline)
-    os.kill(pid, signal.SIGCONT)
-    before = crew.heard_from(pid)
-    crew.poll_until(lambda: crew.heard_from(pid) > before + 10)
-    assert not crew.events
+def test_a_worker_that_ends_is_replaced_after_a_pause() -> None:
+    fixture = Fixture(size=2)
+    fixture.make_ready()
+    fixture.now += 5.0
+    fixture.workers[0].end = "was killed by SIGKILL"
+    fixture.pool.poll()
+    expected = WorkerEvent("actor 0", "was killed by SIGKILL", "restarting in 1.0 s", 5.0)
+    assert fixture.events == [expected]
+    assert fixture.pool.last_failure == "was killed by SIGKILL"
+    assert (fixture.pool.ready(), fixture.pool.size()) == ([1], 2)
+    fixture.now += 0.9
+    fixture.pool.poll()
+    assert len(fixture.started) == 2
+    fixture.now += 0.2
+    fixture.pool.poll()
+    assert fixture.started[2:] == [("actor 0", 0, 2)]
+    fixture.make_ready()
+    assert fixture.pool.ready() == [0, 1] and fixture.pool.stats()[0].failures == 1
 
 
-def test_a_worker_that_always_throws_is_dropped(observed, capfd) -> None:
-    crew = observed(worker_functions.throwing, 1)
-    with pytest.raises(WorkersLost, match="no actor is left: ValueError: this actor always fails"):
-        crew.poll_until(lambda: False)
-    assert [event.done for event in crew.events] == [
-        "another one in 0.1 s",
-        "another one in 0.2 s",
-        "dropped after 3 failures",
+def test_a_worker_that_reports_a_failure_is_replaced_before_it_ends() -> None:
+    fixture = Fixture()
+    fixture.poll(Failed("ValueError: no"))
+    assert fixture.workers[0].is_killed
+    assert str(fixture.events[0]) == "actor 0 failed: ValueError: no; restarting in 1.0 s"
+    fixture.now += 2.0
+    fixture.pool.poll()
+    fixture.fail()
+    assert fixture.events[1].what == "was killed by SIGKILL"  # not the reason of another worker
+
+
+def test_a_silent_worker_is_killed_and_replaced() -> None:
+    fixture = Fixture()
+    fixture.make_ready()
+    worker = fixture.workers[0]
+    fixture.wait(50)
+    fixture.now += POLICY.silence_seconds
+    fixture.pool.poll()
+    assert not fixture.events
+    fixture.now += 1.0
+    fixture.pool.poll()
+    assert worker.is_killed and fixture.events[0].what == "was silent for 11 s"
+
+
+def test_a_worker_that_speaks_in_time_is_left_alone() -> None:
+    fixture = Fixture()
+    fixture.make_ready()
+    for _ in range(5):
+        fixture.now += 0.9 * POLICY.silence_seconds
+        fixture.poll(Heartbeat(1))
+    assert not fixture.events
+
+
+@pytest.mark.parametrize("beats", [True, False])
+def test_a_worker_that_is_not_ready_in_time_is_replaced(beats: bool) -> None:
+    fixture = Fixture()
+    for _ in range(61):
+        fixture.now += 1.0
+        fixture.poll(*[Heartbeat(1)] * beats)
+    assert fixture.events[0].what == "was not ready after 61 s"
+
+
+def test_a_worker_that_waits_for_a_machine_is_not_late() -> None:
+    fixture = Fixture()
+    fixture.workers[0].is_in_queue = True
+    fixture.now += 1000.0
+    fixture.pool.poll()
+    fixture.workers[0].is_in_queue = False
+    fixture.now += POLICY.start_seconds
+    fixture.pool.poll()
+    assert not fixture.events
+    fixture.now += 1.0
+    fixture.pool.poll()
+    assert fixture.events[0].what == "was not ready after 61 s"
+
+
+def test_pauses_double_up_to_the_longest_and_then_the_worker_is_dropped() -> None:
+    fixture = Fixture(size=2)
+    assert [fixture.fail_and_restart() for _ in range(4)] == [
+        "restarting in 1.0 s",
+        "restarting in 2.0 s",
+        "restarting in 3.0 s",
+        "dropped after 4 failures",
     ]
-    assert {event.what for event in crew.events} == {"ValueError: this actor always fails"}
+    assert fixture.pool.size() == 1 and fixture.pool.ready() == [1]
+    fixture.wait(1000)
+    assert len(fixture.started) == 2 + 3
 
 
-def test_a_message_cut_in_half_is_no_message(observed) -> None:
-    crew = observed(worker_functions.cut_off, 1)
-    crew.poll_until(lambda: any(message.kind == "count" for _, message in crew.messages))
-    assert crew.events[0].what == "ended with exit code 3"
-    first = next(message for _, message in crew.messages if message.kind == "count")
-    assert first.header["number"] == 0 and not first.arrays
+def test_a_pool_without_workers_is_lost() -> None:
+    fixture = Fixture(policy=RestartPolicy(failures=0))
+    with pytest.raises(WorkersLost, match="no actor is left; the last one was killed by SIGKILL"):
+        fixture.fail()
+    assert fixture.events[0].done == "dropped after 1 failures"
 
 
-def test_a_worker_that_is_never_ready_is_replaced(observed) -> None:
-    crew = observed(worker_functions.sleepy, 1, RestartPolicy(start_seconds=3.0, first_pause=0.1))
-    crew.poll_until(lambda: bool(crew.events))
-    assert crew.events[0].what.startswith("not ready after 3 s")
+def test_failures_are_forgotten_after_a_period_of_work() -> None:
+    fixture = Fixture()
+    fixture.make_ready()
+    for _ in range(20):
+        assert fixture.fail_and_restart() == "restarting in 1.0 s"
+        fixture.wait(POLICY.period_seconds)
+    assert fixture.pool.stats()[0].failures == 20
 
 
-PARENT = """
-import sys, time, worker_functions
-from rookery.workers import LocalWorker
-if __name__ == "__main__":
-    workers = [LocalWorker(f"actor {n}", worker_functions.counting, {}) for n in range(2)]
-    while not all(worker.received() for worker in workers):
-        time.sleep(0.05)
-    print(*(worker.pid for worker in workers), flush=True)
-    time.sleep(600)
-"""
+def test_work_does_not_excuse_frequent_failures() -> None:
+    fixture = Fixture(size=2)
+    for _ in range(3):
+        fixture.poll(FakeWork(1))
+        fixture.fail_and_restart()
+        fixture.wait(POLICY.period_seconds / 4)
+    assert fixture.fail().startswith("dropped")
 
 
-def test_no_worker_outlives_a_coordinator_that_was_killed(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    with subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, env=environment
-    ) as parent:
-        assert parent.stdout is not None
-        pids = [int(word) for word in parent.stdout.readline().split()]
-        assert len(pids) == 2 and all(map(psutil.pid_exists, pids))
-        parent.kill()
-        deadline = time.monotonic() + 5.0
-        while any(map(_is_alive, pids)) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not any(map(_is_alive, pids))
+def test_time_in_which_a_worker_does_not_work_forgets_no_failure() -> None:
+    fixture = Fixture(size=2)
+    for _ in range(4):
+        fixture.now += POLICY.start_seconds + 1.0
+        fixture.poll(Ready(__version__), Heartbeat(1), number=1)
+        fixture.now += POLICY.longest_pause
+        fixture.poll(Heartbeat(1), number=1)
+    done = [event.done for event in fixture.events if event.worker == "actor 0"]
+    assert done[-1] == "dropped after 4 failures"
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def test_a_crew_grows_and_shrinks(observed) -> None:
-    crew = observed(worker_functions.counting, 1)
-    crew.crew.add_worker("is needed")
-    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
-    gone = crew.workers[0].pid
-    crew.crew.retire(0, "is not needed")
-    assert crew.crew.size() == 1 and not psutil.pid_exists(gone)
-    crew.poll_until(lambda: crew.heard_from(crew.workers[1].pid) > 3)
-    assert crew.crew.ready() == [1]  # nobody fills the place again
-    crew.crew.add_worker("is needed again")
-    crew.poll_until(lambda: crew.crew.ready() == [0, 1])
-    assert [(event.worker, event.done) for event in crew.events] == [
-        ("actor 1", "added"),
-        ("actor 0", "retired"),
-        ("actor 0", "added"),
+def test_a_pool_grows_and_shrinks() -> None:
+    fixture = Fixture()
+    fixture.pool.add_worker("is needed")
+    fixture.make_ready()
+    retired = fixture.workers[0]
+    fixture.pool.retire(0, "is not needed")
+    assert retired.is_killed and (fixture.pool.size(), fixture.pool.ready()) == (1, [1])
+    fixture.wait(1000)
+    assert len(fixture.started) == 2
+    fixture.pool.add_worker("is needed again")
+    fixture.make_ready()
+    assert fixture.pool.ready() == [0, 1]
+    assert [str(event) for event in fixture.events] == [
+        "actor 1 is needed; added",
+        "actor 0 is not needed; retired",
+        "actor 0 is needed again; added",
     ]
+
+
+def test_a_dropped_worker_does_not_come_back() -> None:
+    fixture = Fixture(size=2)
+    fixture.pool.drop_worker(0, "is too slow")
+    assert fixture.pool.last_failure == "is too slow"
+    fixture.pool.add_worker("is needed")
+    assert fixture.started[2:] == [("actor 2", 2, 1)]
+
+
+def test_closing_ends_all_workers() -> None:
+    fixture = Fixture(size=3)
+    fixture.pool.close()
+    assert all(worker.is_killed for worker in fixture.workers.values())
+    assert fixture.pool.stats() == {}
+
+
+def test_an_owner_can_report_events() -> None:
+    fixture = Fixture()
+    fixture.now += 7.0
+    fixture.pool.report_event(0, "is slow", "kept")
+    assert fixture.events == [WorkerEvent("actor 0", "is slow", "kept", 7.0)]

@@ -1,17 +1,28 @@
 """Worker processes, on this machine or on a Ray cluster, and the pool that supervises them."""
 
-from rookery.workers.channel import Channel, ChannelClosed, Message, WorkerFunction, bytes_array
+from rookery.workers.channel import Channel, ChannelClosed, WorkerFunction
 from rookery.workers.cluster import Capacity, Cluster, ClusterWorker
 from rookery.workers.cluster_store import ClusterStore, cluster_address
+from rookery.workers.messages import (
+    Failed,
+    Heartbeat,
+    Message,
+    MessageDamaged,
+    Ready,
+    message_classes,
+    pack,
+    unpack,
+)
 from rookery.workers.pool import (
     RestartPolicy,
+    StartWorker,
     Worker,
     WorkerEvent,
     WorkerPool,
     WorkersLost,
     WorkerStats,
 )
-from rookery.workers.processes import ProcessWorker
+from rookery.workers.processes import ProcessWorker, thread_limits
 
 __all__ = [
     "Capacity",
@@ -20,15 +31,23 @@ __all__ = [
     "Cluster",
     "ClusterStore",
     "ClusterWorker",
+    "Failed",
+    "Heartbeat",
     "Message",
+    "MessageDamaged",
     "ProcessWorker",
+    "Ready",
     "RestartPolicy",
+    "StartWorker",
     "Worker",
     "WorkerEvent",
     "WorkerFunction",
     "WorkerPool",
     "WorkerStats",
     "WorkersLost",
-    "bytes_array",
     "cluster_address",
+    "message_classes",
+    "pack",
+    "thread_limits",
+    "unpack",
 ]

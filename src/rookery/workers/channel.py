@@ -1,112 +1,100 @@
-"""A worker's line to its coordinator: whole messages or none, and a heartbeat that never stops.
+"""A worker's connection to its coordinator: whole messages, and a heartbeat from its own thread.
 
-A message is a kind, a JSON header and named arrays. The line ends when either side does; a worker
-whose coordinator is gone stops at its next word.
+The connection ends when either side does; a worker whose coordinator has gone gets ChannelClosed
+from its next call.
 """
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
-import numpy as np
 import psutil
-from numpy.typing import NDArray
 
-from rookery.base import pack_arrays, unpack_arrays
+from rookery.base import RookeryError
+from rookery.workers.messages import Failed, Heartbeat, Message, pack, unpack
 
-BEAT_SECONDS = 0.5
+HEARTBEAT_SECONDS = 0.5
 
 
 class ChannelClosed(Exception):
-    """The other side is gone."""
+    """The other side has gone."""
 
 
-@dataclass(frozen=True)
-class Message:
-    """What one side tells the other."""
-
-    kind: str
-    header: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-
-    def pack(self) -> bytes:
-        """The message as bytes."""
-        return pack_arrays(self.arrays, {"kind": self.kind, "header": dict(self.header)})
-
-    @classmethod
-    def unpack(cls, payload: bytes) -> "Message":
-        """The message that was packed."""
-        arrays, header = unpack_arrays(payload)
-        return cls(header["kind"], header["header"], arrays)
-
-
-class Line(Protocol):
-    """What a link needs of a pipe, or of what stands for one."""
+class Transport(Protocol):
+    """The part of a pipe that a channel needs."""
 
     def send_bytes(self, payload: bytes, /) -> None:
-        """Take a whole message."""
+        """Send one whole message."""
 
     def poll(self, seconds: float, /) -> bool:
-        """Whether there is a message, within `seconds`."""
+        """Return whether a message arrives within `seconds`."""
 
     def recv_bytes(self) -> bytes:
-        """The next whole message."""
+        """Return the next whole message."""
 
 
 class Channel:
-    """The worker's end."""
+    """The worker's end of the connection."""
 
-    def __init__(self, connection: Line) -> None:
-        self._connection = connection
-        self._guard = threading.Lock()
-        self._memory = psutil.Process()
-        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._lock = threading.Lock()
+        threading.Thread(target=self._send_heartbeats, name="heartbeat", daemon=True).start()
 
     def send(self, message: Message) -> None:
-        """Tell the coordinator, or LinkClosed."""
-        payload = message.pack()
+        """Send a message to the coordinator, or raise ChannelClosed."""
+        payload = pack(message)
         try:
-            with self._guard:
-                self._connection.send_bytes(payload)
+            with self._lock:
+                self._transport.send_bytes(payload)
         except (OSError, ValueError) as error:
             raise ChannelClosed from error
 
     def receive(self, seconds: float) -> Message | None:
-        """The next message, None if there is none within `seconds`, or LinkClosed."""
+        """Return the next message, None if none arrives within `seconds`, or ChannelClosed."""
         try:
-            if not self._connection.poll(seconds):
+            if not self._transport.poll(seconds):
                 return None
-            return Message.unpack(self._connection.recv_bytes())
+            payload = self._transport.recv_bytes()
         except (OSError, EOFError) as error:
             raise ChannelClosed from error
+        return unpack(payload)
 
-    def _beat(self) -> None:
-        while True:
-            megabytes = self._memory.memory_info().rss // 2**20
-            try:
-                self.send(Message("beat", {"memory_mb": megabytes}))
-            except ChannelClosed:
-                return
-            time.sleep(BEAT_SECONDS)
+    def fail(self, error: Exception) -> None:
+        """Tell the coordinator why the worker ends, if it still listens."""
+        with suppress(ChannelClosed):
+            self.send(Failed(explain_failure(error)))
+
+    def _send_heartbeats(self) -> None:
+        process = psutil.Process()
+        with suppress(ChannelClosed):
+            while True:
+                self.send(Heartbeat(process.memory_info().rss // 2**20))
+                time.sleep(HEARTBEAT_SECONDS)
+
+
+Job = TypeVar("Job")
+WorkerFunction = Callable[[Channel, Job], None]
+"""What a worker does until its channel closes; the job is its argument, a picklable value."""
+
+
+def explain_failure(error: Exception) -> str:
+    """Return the reason in one line; print the traceback unless it is a user's mistake."""
+    if isinstance(error, RookeryError):
+        return str(error)
+    traceback.print_exc(file=sys.stderr)
+    return traceback.format_exception_only(error)[-1].strip()
 
 
 def drain(inbox: "SimpleQueue[Message]") -> list[Message]:
-    """All messages that are in `inbox` now."""
+    """Take all messages that are in `inbox` now."""
     messages = []
     with suppress(Empty):
         while True:
             messages.append(inbox.get_nowait())
     return messages
-
-
-def bytes_array(text: bytes) -> NDArray[np.uint8]:
-    """Bytes as an array that a message carries."""
-    return np.frombuffer(text, np.uint8)
-
-
-WorkerFunction = Callable[[Channel, Mapping[str, Any]], None]
-"""What a worker does until its link closes; the mapping is its job."""

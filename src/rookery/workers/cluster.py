@@ -1,12 +1,10 @@
 """Workers on the machines of a Ray cluster.
 
-Ray finds each worker a machine with room, carries the messages, notices machines that are gone
-and ends the workers of a coordinator that is gone. The crew does the rest, as with processes of
-one machine: limits, pauses, replacing, dropping. So Ray is told to restart nobody, and a worker
-for whom it has no room yet just waits.
+Ray finds a machine for each worker, carries the messages, detects machines that have gone, and ends
+the workers of a coordinator that has gone. Restarts are up to the worker pool, as with processes of
+one machine, so Ray is told to restart nothing. A worker waits until a machine has resources for it.
 """
 
-import os
 import secrets
 import threading
 import time
@@ -17,27 +15,23 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from rookery.workers.channel import Channel, Message, WorkerFunction, drain
+from rookery.workers.channel import Job, WorkerFunction, drain
+from rookery.workers.cluster_host import FETCH_SECONDS, Fetched, Host
 from rookery.workers.cluster_store import KeyValues
-from rookery.workers.failure import explain_failure
-from rookery.workers.mailbox import Fetched, Mailbox
-from rookery.workers.ray_session import connect, import_ray, in_short
+from rookery.workers.messages import Message, MessageDamaged, pack, unpack
+from rookery.workers.ray_session import connect, import_ray, summarize
 
-FETCH_SECONDS = 1.0
-"""A worker that has nothing to say answers after so long."""
-ORPHAN_SECONDS = 30.0
-"""A worker that nobody asks for so long is cut off from its coordinator, and ends."""
 UNAVAILABLE_SECONDS = 0.2
-"""Between two calls over a connection that is broken."""
+"""Between two calls over a broken connection."""
 NEVER_RAN = "The actor never ran"
-"""What Ray says of one whose machine was gone before it was there."""
+"""Ray's words for an actor whose machine was lost before the actor was started."""
 LARGE = 100_000
-"""Bytes from which a message that goes to many workers is stored once for all."""
+"""Bytes from which a message to many workers is stored once for all of them."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """What the living machines of a cluster have, busy or not."""
+    """The resources of the machines of a cluster, in use or not."""
 
     machines: int
     cpus: int
@@ -45,10 +39,10 @@ class Capacity:
 
 
 class Cluster:
-    """A connection to a Ray cluster, and the workers that were started over it."""
+    """A connection to a Ray cluster, and the workers that were started through it."""
 
     def __init__(self, address: str) -> None:
-        """`address`: HOST:PORT; `auto`: the Ray of this machine; `local`: a Ray for us alone."""
+        """Connect to HOST:PORT, to this machine's Ray (`auto`), or start a Ray (`local`)."""
         self._ray = import_ray()
         connect(address)
         self._hosts = self._ray.remote(Host)
@@ -57,7 +51,7 @@ class Cluster:
         self._stores: dict[str, Any] = {}
 
     def start_store(self) -> str:
-        """Start a store for `ClusterStore`, on this machine; return its name."""
+        """Start a store for `ClusterStore` on this machine; return its name."""
         name = f"store {secrets.token_hex(16)}"
         here = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self._ray.get_runtime_context().get_node_id(), soft=False
@@ -69,11 +63,11 @@ class Cluster:
         return name
 
     def end_store(self, name: str) -> None:
-        """End a store that was started."""
+        """End a store."""
         self._ray.kill(self._stores.pop(name))
 
     def capacity(self) -> Capacity:
-        """What there is now; machines come and go."""
+        """Return the resources of the machines that are connected now."""
         found = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         cpus, gpus = (int(sum(each.get(kind, 0) for each in found)) for kind in ("CPU", "GPU"))
         return Capacity(len(found), cpus, gpus)
@@ -81,41 +75,41 @@ class Cluster:
     def start(
         self,
         name: str,
-        role: WorkerFunction,
-        job: Mapping[str, Any],
+        function: WorkerFunction[Job],
+        job: Job,
         *,
         threads: int = 1,
         gpus: float = 0.0,
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> "ClusterWorker":
-        """A worker on a machine that has so many CPUs and GPUs left, as soon as there is one.
+        """Start a worker on a machine with `threads` free CPUs and `gpus`, as soon as there is one.
 
-        `environment` are variables that its libraries read when they are imported.
+        `environment` holds variables that libraries read when the worker imports them.
         """
         host = self._hosts.options(
             num_cpus=threads,
             num_gpus=gpus,
             scheduling_strategy="SPREAD",
             runtime_env={"env_vars": dict(environment)},
-            max_concurrency=4,  # a call that waits for messages holds up no other
+            max_concurrency=4,  # a call that waits for messages does not block the others
             max_restarts=0,
         )
-        worker = ClusterWorker(name, partial(host.remote, role, dict(job)), self.pack)
-        self._workers = [each for each in self._workers if each.is_read()] + [worker]
+        worker = ClusterWorker(name, partial(host.remote, function, job), self.pack)
+        self._workers = [each for each in self._workers if each.is_reading()] + [worker]
         return worker
 
     def pack(self, message: Message) -> Any:
-        """A message as it travels: a large one that goes to many goes once to each machine."""
+        """Return a message for Ray; a large one to many workers is sent once to each machine."""
         if self._stored is not None and self._stored[0] is message:
             return self._stored[1]
-        payload = message.pack()
+        payload = pack(message)
         if len(payload) < LARGE:
             return payload
         self._stored = message, self._ray.put(payload)
         return self._stored[1]
 
     def close(self) -> None:
-        """End all workers, and the Ray that was started for us alone."""
+        """End all workers, and a private Ray."""
         for worker in self._workers:
             worker.kill()
         for worker in self._workers:
@@ -124,133 +118,99 @@ class Cluster:
 
 
 class ClusterWorker:
-    """A Ray actor that plays a role, as its coordinator sees it."""
+    """A worker in a Ray actor, as its coordinator sees it."""
 
     def __init__(
         self, name: str, create: Callable[[], Any], pack: Callable[[Message], Any]
     ) -> None:
-        """`create` has Ray find it a place; `pack` makes a message what Ray carries."""
+        """`create` asks Ray for an actor; `pack` turns a message into what Ray carries."""
         self.name = name
         self._ray, self._create, self._pack = import_ray(), create, pack
         self._host = create()
         self._inbox: SimpleQueue[Message] = SimpleQueue()
-        self._sent = 0
-        self._under_way: dict[Any, tuple[int, Any]] = {}
-        self._has_place, self._is_killed = False, False
+        self._num_sent = 0
+        self._deliveries: dict[Any, tuple[int, Any]] = {}
+        self._is_placed, self._is_killed = False, False
         self._death = ""
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 
     def received(self) -> list[Message]:
-        """The whole messages that have come since the last call."""
+        """Return the messages that have arrived since the last call."""
         return drain(self._inbox)
 
     def send(self, message: Message) -> None:
-        """Tell the worker, without waiting; one that is gone does not hear it."""
-        self._deliver(self._sent, self._pack(message))
-        self._sent += 1
+        """Send a message without waiting; a worker that has gone does not receive it."""
+        self._deliver(self._num_sent, self._pack(message))
+        self._num_sent += 1
 
-    def is_waiting(self) -> bool:
-        """Whether no machine has had room for it so far."""
-        return not (self._has_place or self._death)
+    def is_queued(self) -> bool:
+        """Return whether the worker still waits for a machine with free resources."""
+        return not (self._is_placed or self._death)
 
     def death(self) -> str:
-        """How it ended, or an empty text while it lives; what it had sent is still to be read."""
+        """Return how the worker ended, once its messages are read; empty while it lives."""
         return self._death if self._inbox.empty() else ""
 
     def kill(self) -> None:
-        """Have it ended at once, even if it hangs or cannot be reached now."""
+        """End the worker at once, even if it hangs or cannot be reached now."""
         self._is_killed = True
         self._ray.kill(self._host)
 
-    def is_read(self) -> bool:
-        """Whether somebody still listens to it."""
+    def is_reading(self) -> bool:
+        """Return whether the thread that reads its messages still runs."""
         return self._reader.is_alive()
 
     def wait(self) -> None:
-        """Until nobody listens to a worker that was killed."""
+        """Wait until the messages of a killed worker are no longer read."""
         self._reader.join(2 * FETCH_SECONDS)
 
     def _read(self) -> None:
-        """Ask for messages again and again, until the worker or the wish for it ends."""
-        arrived, exceptions = 0, self._ray.exceptions
+        """Fetch messages until the worker ends or is killed."""
+        num_arrived, exceptions = 0, self._ray.exceptions
         while not (self._death or self._is_killed):
             try:
-                fetched = self._answer(self._host.fetch.remote(arrived))
+                fetched = self._answer(self._host.fetch.remote(num_arrived))
+                self._is_placed = True
+                for payload in fetched.payloads:
+                    self._inbox.put(unpack(payload))
             except exceptions.ActorUnavailableError:
                 time.sleep(UNAVAILABLE_SECONDS)
-                continue
             except exceptions.RayError as error:
-                self._bury(str(error))
-                continue
-            self._has_place = True
-            for payload in fetched.payloads:
-                self._inbox.put(Message.unpack(payload))
-            arrived += len(fetched.payloads)
-            self._death = fetched.end
+                self._handle_loss(str(error))
+            except MessageDamaged as error:
+                self._death = f"sent bytes that cannot be read: {error}"
+            else:
+                num_arrived += len(fetched.payloads)
+                self._death = fetched.end
 
     def _answer(self, reply: Any) -> Fetched:
-        """What the worker answers, however long that takes; nothing once it was killed."""
+        """Wait for the answer to a call, however long it takes; stop if the worker is killed."""
         while not self._ray.wait([reply], timeout=FETCH_SECONDS)[0]:
             if self._is_killed:
-                return Fetched([], "killed")
-        self._deliver_again()
+                return Fetched([], "was killed")
+        self._repeat_lost_deliveries()
         answer: Fetched = self._ray.get(reply)
         return answer
 
-    def _bury(self, explanation: str) -> None:
-        """It is gone, unless only the place that it was to have is."""
+    def _handle_loss(self, explanation: str) -> None:
+        """Note that the worker was lost, or ask for another machine if it never ran."""
         if NEVER_RAN not in explanation or self._is_killed:
-            self._death = f"lost: {in_short(explanation)}"
+            self._death = f"was lost: {summarize(explanation)}"
             return
         self._host = self._create()
-        if self._is_killed:  # in the meantime, and that was meant for this one
+        if self._is_killed:  # in the meantime, so kill() ended the wrong actor
             self._ray.kill(self._host)
 
-    def _deliver(self, number: int, parcel: Any) -> None:
-        self._under_way[self._host.deliver.remote(number, parcel)] = number, parcel
+    def _deliver(self, number: int, payload: Any) -> None:
+        self._deliveries[self._host.deliver.remote(number, payload)] = number, payload
 
-    def _deliver_again(self) -> None:
-        """Repeat what a broken connection may have swallowed; the worker takes nothing twice."""
-        for reply in list(self._under_way):
+    def _repeat_lost_deliveries(self) -> None:
+        """Repeat deliveries that a broken connection may have lost; the worker ignores copies."""
+        for reply in list(self._deliveries):
             if self._ray.wait([reply], timeout=0)[0]:
-                number, parcel = self._under_way.pop(reply)
+                number, payload = self._deliveries.pop(reply)
                 try:
                     self._ray.get(reply)
                 except self._ray.exceptions.RayError:
-                    self._deliver(number, parcel)
-
-
-class Host:
-    """What Ray runs on a machine of the cluster: a process in which a thread plays a role."""
-
-    def __init__(self, role: WorkerFunction, job: Mapping[str, Any]) -> None:
-        self._mailbox = Mailbox()
-        threading.Thread(target=_play, args=(self._mailbox, role, job), daemon=True).start()
-        threading.Thread(target=_watch, args=(self._mailbox,), daemon=True).start()
-
-    def deliver(self, number: int, payload: bytes) -> None:
-        """The coordinator's message `number`."""
-        self._mailbox.deliver(number, payload)
-
-    def fetch(self, arrived: int) -> Fetched:
-        """The role's messages but the first `arrived`."""
-        return self._mailbox.fetch(arrived, FETCH_SECONDS)
-
-
-def _play(mailbox: Mailbox, role: WorkerFunction, job: Mapping[str, Any]) -> None:
-    """Play the role to its end, and say why where that fails."""
-    link = Channel(mailbox)
-    try:
-        role(link, job)
-        mailbox.end("ended")
-    except Exception as error:
-        link.send(Message("failed", {"reason": explain_failure(error)}))
-        mailbox.end("failed")
-
-
-def _watch(mailbox: Mailbox) -> None:
-    """End this process once its coordinator no longer calls."""
-    while mailbox.seconds_since_call() < ORPHAN_SECONDS:
-        time.sleep(1.0)
-    os._exit(0)
+                    self._deliver(number, payload)

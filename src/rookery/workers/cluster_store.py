@@ -1,7 +1,7 @@
 """A store for torch's process groups that lives in a Ray actor.
 
-The ranks need no port of their own to find each other, and whoever may not use the cluster cannot
-read or change what is in the store.
+The ranks find each other without opening a port, and only users of the cluster can read or change
+the content of the store.
 """
 
 import time
@@ -11,14 +11,14 @@ from typing import Any
 
 from torch.distributed import Store  # type: ignore[attr-defined]
 
-from rookery.workers.ray_session import import_ray, in_short
+from rookery.workers.ray_session import import_ray, summarize
 
 POLL_SECONDS = 0.02
-"""Between two looks for a key that is waited for."""
+"""Between two queries for a missing key."""
 
 
 class KeyValues:
-    """What Ray runs: values by key. Ray makes one call after another, so each is atomic."""
+    """The Ray actor: values by key. Ray makes one call after another, so each is atomic."""
 
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
@@ -28,35 +28,35 @@ class KeyValues:
         self._values[key] = value
 
     def find(self, keys: Sequence[str]) -> list[bytes | None]:
-        """The values of `keys`, None for those that are not there."""
+        """Return the values of `keys`, None for missing ones."""
         return [self._values.get(key) for key in keys]
 
     def add(self, key: str, amount: int) -> int:
-        """Increase a number, which starts at 0; return the sum."""
+        """Add to a number, which starts at 0; return the sum."""
         total = int(self._values.get(key, b"0")) + amount
         self._values[key] = str(total).encode()
         return total
 
     def compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
-        """Store `desired` where `expected` or, if that is empty, nothing is; return the value."""
+        """Replace `expected`, or a missing value if that is empty; return the value stored now."""
         if self._values.get(key, b"") == expected:
             self._values[key] = desired
         return self._values.get(key, expected)
 
     def delete(self, key: str) -> bool:
-        """Remove a key; return whether it was there."""
+        """Remove a key; return whether it existed."""
         return self._values.pop(key, None) is not None
 
     def count(self) -> int:
-        """The number of keys."""
+        """Return the number of keys."""
         return len(self._values)
 
 
 class ClusterStore(Store):
-    """A worker's access to the store `name` of its cluster."""
+    """The store `name` of a cluster, as its workers use it."""
 
     timeout: timedelta
-    """What `set_timeout` has set."""
+    """Set by `set_timeout`."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -68,42 +68,42 @@ class ClusterStore(Store):
         self._call("set", key, _as_bytes(value))
 
     def get(self, key: str) -> bytes:
-        """The value of `key`, once it is there."""
+        """Wait for `key`; return its value."""
         return self._await([key], self.timeout)[0]
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Return once all `keys` are there."""
+        """Wait for all `keys`."""
         self._await(keys, timeout or self.timeout)
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all `keys` are there."""
+        """Return whether all `keys` exist."""
         return None not in self._call("find", list(keys))
 
     def add(self, key: str, amount: int) -> int:
-        """Increase a number, which starts at 0; return the sum."""
+        """Add to a number, which starts at 0; return the sum."""
         total: int = self._call("add", key, amount)
         return total
 
     def compare_set(self, key: str, expected: bytes | str, desired: bytes | str) -> bytes:
-        """Store `desired` where `expected` or, if that is empty, nothing is; return the value."""
+        """Replace `expected`, or a missing value if that is empty; return the value stored now."""
         value: bytes = self._call("compare_set", key, _as_bytes(expected), _as_bytes(desired))
         return value
 
     def delete_key(self, key: str) -> bool:
-        """Remove a key; return whether it was there."""
-        was_there: bool = self._call("delete", key)
-        return was_there
+        """Remove a key; return whether it existed."""
+        existed: bool = self._call("delete", key)
+        return existed
 
     def num_keys(self) -> int:
-        """The number of keys."""
+        """Return the number of keys."""
         number: int = self._call("count")
         return number
 
     deleteKey, getNumKeys = delete_key, num_keys
-    """The names under which torch's own C++ code looks for these two."""
+    """The names that torch's C++ code uses."""
 
     def clone(self) -> "ClusterStore":
-        """Return this store: it holds no connection that threads would have to share."""
+        """Return this store: it has no connection that threads would have to share."""
         return self
 
     def _await(self, keys: Sequence[str], timeout: timedelta) -> list[bytes]:
@@ -117,18 +117,18 @@ class ClusterStore(Store):
         return found
 
     def _call(self, method: str, *arguments: Any) -> Any:
-        """Have the actor do something; a RuntimeError where it does not, as torch's stores do."""
+        """Call the actor; raise RuntimeError if it does not answer, as torch's stores do."""
         try:
             if self._actor is None:
                 self._actor = self._ray.get_actor(self._name)
             reply = getattr(self._actor, method).remote(*arguments)
             return self._ray.get(reply, timeout=self.timeout.total_seconds())
         except (self._ray.exceptions.RayError, ValueError) as error:
-            raise RuntimeError(f"the trainers' store is gone: {in_short(str(error))}") from error
+            raise RuntimeError(f"the trainers' store is gone: {summarize(str(error))}") from error
 
 
 def cluster_address() -> str:
-    """The address at which the other machines of its cluster reach this worker's machine."""
+    """Return the address at which the other machines of the cluster reach this machine."""
     address: str = import_ray().util.get_node_ip_address()
     return address
 

@@ -1,8 +1,8 @@
-"""A crew: workers of one role, watched, replaced when they fail, dropped when they go on failing.
+"""A pool of workers of one role: supervised, restarted when they fail, dropped when they keep on.
 
-Nobody waits longer than a limit: a worker that is silent is killed and replaced, one that dies or
-throws is replaced after a pause that doubles each time, and one that has used up its
-restarts is dropped. The crew goes on with those that are left.
+A worker that ends, raises an exception or misses its heartbeats is replaced after a pause that
+doubles with every recent failure. A worker that fails too often, or that runs another version of
+Rookery, is dropped. The pool continues with the workers that are left.
 """
 
 import math
@@ -11,15 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rookery import __version__
 from rookery.base import RookeryError
-from rookery.workers.channel import Message
-
-BEFORE_WORK = ("ready", "joined")
-"""What a worker says that has done nothing yet: it may still turn out to be of no use."""
+from rookery.workers.messages import Failed, Heartbeat, Message, Ready
 
 
 class WorkersLost(RookeryError):
-    """No worker is left, and none may be started any more."""
+    """All workers of a pool have been dropped."""
 
 
 class Worker(Protocol):
@@ -28,226 +26,262 @@ class Worker(Protocol):
     name: str
 
     def received(self) -> list[Message]:
-        """The whole messages that have come since the last call."""
+        """Return the messages that have arrived since the last call."""
 
     def send(self, message: Message) -> None:
-        """Tell the worker."""
+        """Send a message without waiting; a worker that has gone does not receive it."""
 
-    def is_waiting(self) -> bool:
-        """Whether there has been no room for it so far: it cannot be blamed for being silent."""
+    def is_queued(self) -> bool:
+        """Return whether the worker still waits for a machine with free resources."""
 
     def death(self) -> str:
-        """How it ended, or an empty text while it lives."""
+        """Return how the worker ended, once its messages are read; empty while it lives."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the worker at once."""
+
+
+StartWorker = Callable[[str, int, int], Worker]
+"""Starts a worker, given its name, its number and how often that number was started, from 1."""
 
 
 @dataclass(frozen=True)
 class RestartPolicy:
-    """How long to wait, and how often to try again."""
+    """How long a pool waits for a worker, and how many failures it accepts."""
 
     silence_seconds: float = 20.0
-    """A worker that falls silent for so long, not even a heartbeat, is taken for hung."""
+    """A worker that sends nothing for this long, not even a heartbeat, counts as hung."""
     start_seconds: float = 300.0
-    """A worker must be ready by then; compiling takes time."""
-    restarts: int = 5
-    """Times that a place in the crew is filled again; a worker that works wipes them out."""
+    """A worker must be ready after this time, which includes compiling its kernels."""
+    failures: int = 5
+    """Failures of one worker that are accepted within `period_seconds`; one more drops it."""
+    period_seconds: float = 120.0
+    """Time at work after which a failure is forgotten."""
     first_pause: float = 0.5
-    """Seconds before the first restart; doubled each time."""
+    """Seconds before a restart, after one recent failure; each further one doubles them."""
     longest_pause: float = 30.0
-
-
-PATIENT = RestartPolicy()
+    """Seconds before a restart, at most."""
 
 
 @dataclass(frozen=True)
 class WorkerEvent:
-    """Something that happened to a worker, and what was done about it."""
+    """Something that happened to a worker, and what the pool did about it."""
 
     worker: str
     what: str
     done: str
     seconds: float
-    """Since the crew began."""
+    """Since the pool was started."""
+
+    def __str__(self) -> str:
+        return f"{self.worker} {self.what}; {self.done}"
 
 
 @dataclass(frozen=True)
 class WorkerStats:
-    """What a crew knows of a worker."""
+    """What a pool knows about a worker."""
 
     name: str
     memory_mb: int
     """By its last heartbeat."""
     failures: int
-    """Times that its place had to be filled again."""
+    """Since the pool was started."""
 
 
 @dataclass
-class _Place:
-    """One place in the crew and who fills it."""
+class _Slot:
+    """One worker number of a pool, and the worker that has it now."""
 
     number: int
     worker: Worker | None = None
-    incarnation: int = 0
-    failures: int = 0
-    """Since its last work."""
-    troubles: int = 0
-    """Ever."""
-    started: float = 0.0
-    heard: float = math.inf
+    starts: int = 0
     is_ready: bool = False
-    start_at: float = 0.0
-    is_dropped: bool = False
     is_retired: bool = False
+    is_dropped: bool = False
+    restart_at: float = 0.0
+    started_at: float = 0.0
+    ready_at: float = 0.0
+    heard_at: float = math.inf
     memory_mb: int = 0
-    reason: str = field(default="")
+    failures: int = 0
+    failure: str = ""
+    """Set when the worker has reported that it failed."""
+    seconds_at_work: float = 0.0
+    """Of all workers that had the number."""
+    recent_failures: list[float] = field(default_factory=list)
+    """Values of `seconds_at_work` at the failures that are not forgotten."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody is to fill it."""
-        return self.is_dropped or self.is_retired
+        """Whether no worker will be started under this number."""
+        return self.is_retired or self.is_dropped
+
+    def begin(self, worker: Worker, now: float) -> None:
+        """Take a new worker."""
+        self.worker, self.starts = worker, self.starts + 1
+        self.started_at, self.heard_at = now, math.inf
+        self.is_ready, self.is_retired, self.failure = False, False, ""
+
+    def end(self) -> None:
+        """End the worker."""
+        if self.worker is not None:
+            self.worker.kill()
+        if self.is_ready:
+            self.seconds_at_work += self.heard_at - self.ready_at
+        self.worker, self.is_ready = None, False
+
+    def count_failure(self, period: float) -> int:
+        """Count a failure; return how many there were within a period of work."""
+        self.failures += 1
+        begin = self.seconds_at_work - period
+        recent = [at for at in self.recent_failures if at > begin]
+        self.recent_failures = [*recent, self.seconds_at_work]
+        return len(self.recent_failures)
 
 
 class WorkerPool:
-    """`size` workers, each started by `start(name, number, incarnation)`."""
+    """Workers numbered from 0; `poll` has to be called often."""
 
     def __init__(
         self,
         role: str,
         size: int,
-        start: Callable[[str, int, int], Worker],
+        start: StartWorker,
         *,
-        limits: RestartPolicy = PATIENT,
-        tell: Callable[[WorkerEvent], None] = lambda event: None,
+        policy: RestartPolicy = RestartPolicy(),  # noqa: B008  a constant
+        on_event: Callable[[WorkerEvent], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._role, self._start, self._limits, self._tell = role, start, limits, tell
-        self._begun = time.monotonic()
-        self._places = [_Place(number) for number in range(size)]
-        for place in self._places:
-            self._fill(place)
+        """Start `size` workers; `role` names them, `on_event` is called when one fails."""
+        self._role, self._start, self._policy = role, start, policy
+        self._on_event, self._clock = on_event, clock
+        self._begun = clock()
+        self.last_failure = ""
+        """What happened to the last worker that failed."""
+        self._slots = [_Slot(number) for number in range(size)]
+        for slot in self._slots:
+            self._fill(slot)
 
     def poll(self) -> list[tuple[int, Message]]:
-        """Messages with the number of their place; looks after the crew on the way."""
+        """Return new messages with their workers' numbers, and restart workers that have failed.
+
+        Heartbeats and reports of failure are left out. WorkersLost if all workers were dropped.
+        """
         found = []
-        for place in self._places:
-            if place.worker is not None:
-                found += [(place.number, message) for message in self._hear(place)]
-                self._look_after(place)
-            elif not place.is_closed and time.monotonic() >= place.start_at:
-                self._fill(place)
-        if all(place.is_closed for place in self._places):
-            reasons = [place.reason for place in self._places if place.is_dropped]
-            raise WorkersLost(f"no {self._role} is left: {reasons[-1]}")
+        for slot in self._slots:
+            if slot.worker is not None:
+                found += [(slot.number, message) for message in self._receive(slot)]
+                self._check(slot)
+            elif not slot.is_closed and self._clock() >= slot.restart_at:
+                self._fill(slot)
+        if all(slot.is_closed for slot in self._slots):
+            raise WorkersLost(f"no {self._role} is left; the last one {self.last_failure}")
         return found
 
     def ready(self) -> list[int]:
-        """The places whose workers are ready."""
-        return [place.number for place in self._places if place.is_ready]
+        """Return the numbers of the workers that are ready."""
+        return [slot.number for slot in self._slots if slot.is_ready]
+
+    def size(self) -> int:
+        """Return the number of workers that run or will be started again."""
+        return sum(not slot.is_closed for slot in self._slots)
+
+    def stats(self) -> dict[int, WorkerStats]:
+        """Return what is known about each running worker, by number."""
+        return {
+            slot.number: WorkerStats(self._name(slot.number), slot.memory_mb, slot.failures)
+            for slot in self._slots
+            if slot.worker is not None
+        }
 
     def send(self, number: int, message: Message) -> None:
-        """Tell the worker in a place, if there is one."""
-        worker = self._places[number].worker
+        """Send a message to a worker, if it runs."""
+        worker = self._slots[number].worker
         if worker is not None:
             worker.send(message)
 
-    def drop_worker(self, number: int, what: str) -> None:
-        """Drop a worker that another of its kind would not be better than."""
-        place = self._places[number]
-        place.failures = self._limits.restarts
-        self._replace(place, what)
-
     def add_worker(self, why: str) -> None:
-        """Add a worker, in a place that was given up or in a new one."""
-        closed = [place for place in self._places if place.is_retired]
-        if closed:
-            closed[0].is_retired = False
-        else:
-            self._places.append(_Place(len(self._places)))
-        place = closed[0] if closed else self._places[-1]
-        self.report_event(place.number, why, "added")
-        self._fill(place)
+        """Add a worker, under the number of a retired one if there is one."""
+        retired = [slot for slot in self._slots if slot.is_retired]
+        if not retired:
+            self._slots.append(_Slot(len(self._slots)))
+        slot = retired[0] if retired else self._slots[-1]
+        self.report_event(slot.number, why, "added")
+        self._fill(slot)
 
     def retire(self, number: int, why: str) -> None:
-        """Let a worker go that is not needed."""
-        place = self._places[number]
-        if place.worker is not None:
-            place.worker.kill()
-        place.worker, place.is_ready, place.is_retired = None, False, True
+        """End a worker that is no longer needed."""
+        self._slots[number].end()
+        self._slots[number].is_retired = True
         self.report_event(number, why, "retired")
 
+    def drop_worker(self, number: int, why: str) -> None:
+        """End a worker for good, because a restart would not help."""
+        slot = self._slots[number]
+        slot.end()
+        slot.is_dropped, self.last_failure = True, why
+        self.report_event(number, why, "dropped")
+
     def report_event(self, number: int, what: str, done: str) -> None:
-        """Tell whoever listens of something that happened to a worker."""
-        self._tell(WorkerEvent(self._name(number), what, done, time.monotonic() - self._begun))
-
-    def size(self) -> int:
-        """Places that are filled, or will be."""
-        return sum(not place.is_closed for place in self._places)
-
-    def figures(self) -> dict[int, WorkerStats]:
-        """How each worker does, by its place."""
-        return {
-            place.number: WorkerStats(self._name(place.number), place.memory_mb, place.troubles)
-            for place in self._places
-            if place.worker is not None
-        }
+        """Report something that happened to a worker."""
+        seconds = self._clock() - self._begun
+        self._on_event(WorkerEvent(self._name(number), what, done, seconds))
 
     def close(self) -> None:
         """End all workers."""
-        for place in self._places:
-            if place.worker is not None:
-                place.worker.kill()
-                place.worker = None
+        for slot in self._slots:
+            slot.end()
 
-    def _fill(self, place: _Place) -> None:
-        place.incarnation += 1
-        place.worker = self._start(self._name(place.number), place.number, place.incarnation)
-        place.started, place.heard, place.is_ready = time.monotonic(), math.inf, False
+    def _fill(self, slot: _Slot) -> None:
+        worker = self._start(self._name(slot.number), slot.number, slot.starts + 1)
+        slot.begin(worker, self._clock())
 
-    def _hear(self, place: _Place) -> list[Message]:
-        """What a worker has to say, without what only concerns the crew."""
-        assert place.worker is not None
+    def _receive(self, slot: _Slot) -> list[Message]:
+        """Return a worker's messages, except those that only concern the pool."""
+        assert slot.worker is not None
         messages = []
-        for message in place.worker.received():
-            place.heard = time.monotonic()
-            if message.kind == "beat":
-                place.memory_mb = message.header["memory_mb"]
-            elif message.kind == "failed":
-                place.reason = message.header["reason"]
+        for message in slot.worker.received():
+            slot.heard_at = self._clock()
+            if isinstance(message, Heartbeat):
+                slot.memory_mb = message.memory_mb
+            elif isinstance(message, Failed):
+                slot.failure = f"failed: {message.reason}"
+            elif isinstance(message, Ready) and message.version != __version__:
+                what = f"runs Rookery {message.version}, expected {__version__}"
+                self.drop_worker(slot.number, what)
+                return []
             else:
-                place.is_ready = True
-                place.failures = place.failures if message.kind in BEFORE_WORK else 0
+                if isinstance(message, Ready):
+                    slot.is_ready, slot.ready_at = True, slot.heard_at
                 messages.append(message)
         return messages
 
-    def _look_after(self, place: _Place) -> None:
-        assert place.worker is not None
-        now, limits = time.monotonic(), self._limits
-        if place.worker.is_waiting():
-            place.started = now
-        if death := place.worker.death():
-            self._replace(place, place.reason or death)
-        elif now - place.heard > limits.silence_seconds:
-            self._replace(place, f"silent for {now - place.heard:.0f} s")
-        elif not place.is_ready and now - place.started > limits.start_seconds:
-            self._replace(place, f"not ready after {now - place.started:.0f} s")
+    def _check(self, slot: _Slot) -> None:
+        """Replace a worker that has ended, hangs or does not become ready."""
+        if slot.worker is None:
+            return
+        now, policy = self._clock(), self._policy
+        if slot.worker.is_queued():
+            slot.started_at = now
+        if failure := slot.failure or slot.worker.death():
+            self._replace(slot, failure)
+        elif now - slot.heard_at > policy.silence_seconds:
+            self._replace(slot, f"was silent for {now - slot.heard_at:.0f} s")
+        elif not slot.is_ready and now - slot.started_at > policy.start_seconds:
+            self._replace(slot, f"was not ready after {now - slot.started_at:.0f} s")
 
-    def _replace(self, place: _Place, what: str) -> None:
-        """Take a worker away; have another one started later, unless too many have failed."""
-        assert place.worker is not None
-        place.worker.kill()
-        place.worker, place.is_ready, place.reason = None, False, ""
-        place.failures += 1
-        place.troubles += 1
-        if place.failures > self._limits.restarts:
-            place.is_dropped, done = True, f"dropped after {place.failures} failures"
-            place.reason = what
+    def _replace(self, slot: _Slot, what: str) -> None:
+        """End a worker; start another one later, unless too many have failed."""
+        slot.end()
+        policy, failures = self._policy, slot.count_failure(self._policy.period_seconds)
+        self.last_failure = what
+        if failures > policy.failures:
+            slot.is_dropped, done = True, f"dropped after {failures} failures"
         else:
-            pause = self._limits.first_pause * 2 ** (place.failures - 1)
-            pause = min(pause, self._limits.longest_pause)
-            place.start_at = time.monotonic() + pause
-            done = f"another one in {pause:.1f} s"
-        self.report_event(place.number, what, done)
+            pause = min(policy.first_pause * 2 ** (failures - 1), policy.longest_pause)
+            slot.restart_at = self._clock() + pause
+            done = f"restarting in {pause:.1f} s"
+        self.report_event(slot.number, what, done)
 
     def _name(self, number: int) -> str:
         return f"{self._role} {number}"

@@ -1,7 +1,7 @@
-"""Workers as processes of this machine, started anew by `spawn`.
+"""Workers as processes of this machine, started with the method `spawn`.
 
-A worker dies with its coordinator, however that ends: the kernel tells it, where it can, and the
-line it talks on breaks.
+A worker ends with its coordinator, however that ends: the kernel kills it, where it can, and its
+pipe breaks.
 """
 
 import ctypes
@@ -15,10 +15,9 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import MappingProxyType
-from typing import Any
 
-from rookery.workers.channel import Channel, ChannelClosed, Message, WorkerFunction, drain
-from rookery.workers.failure import explain_failure
+from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction, drain
+from rookery.workers.messages import Message, MessageDamaged, pack, unpack
 
 _SPAWN = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
@@ -26,23 +25,24 @@ KILL_SECONDS = 5.0
 
 
 class ProcessWorker:
-    """A process that plays a role, as its coordinator sees it."""
+    """A worker process, as its coordinator sees it."""
 
     def __init__(
         self,
         name: str,
-        role: WorkerFunction,
-        job: Mapping[str, Any],
+        function: WorkerFunction[Job],
+        job: Job,
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`environment` are variables that its libraries read when they are imported."""
+        """`environment` holds variables that libraries read when the worker imports them."""
         self.name = name
         self._connection, theirs = _SPAWN.Pipe()
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._damage = ""
         self._process = _SPAWN.Process(
-            target=_work, args=(theirs, os.getpid(), role, dict(job)), name=name, daemon=True
+            target=_run, args=(theirs, os.getpid(), function, job), name=name, daemon=True
         )
         with changed_environment(environment):
             self._process.start()
@@ -54,56 +54,60 @@ class ProcessWorker:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The number of the process."""
         assert self._process.pid is not None
         return self._process.pid
 
     def received(self) -> list[Message]:
-        """The whole messages that have come since the last call."""
+        """Return the messages that have arrived since the last call."""
         return drain(self._inbox)
 
     def send(self, message: Message) -> None:
-        """Tell the worker; one that is gone does not hear it, one that hangs holds up nobody."""
-        self._outbox.put(message.pack())
+        """Send a message without waiting; a worker that has gone does not receive it."""
+        self._outbox.put(pack(message))
 
-    def is_waiting(self) -> bool:
-        """It runs at once: this machine always has room."""
+    def is_queued(self) -> bool:
+        """Return False: a process starts at once."""
         return False
 
     def death(self) -> str:
-        """How it ended, or an empty text while it lives; what it had sent is still to be read."""
+        """Return how the worker ended, once its messages are read; empty while it lives."""
         code = self._process.exitcode
-        if code is None or self._reader.is_alive() or not self._inbox.empty():
+        if self._reader.is_alive() or not self._inbox.empty():
             return ""
+        if self._damage or code is None:
+            return self._damage
         if code < 0:
-            return f"killed by {signal.Signals(-code).name}"
+            return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
     def kill(self) -> None:
-        """End it at once, even if it hangs."""
+        """End the worker at once, even if it hangs."""
         self._process.kill()
         self._process.join(KILL_SECONDS)
         self._outbox.put(None)
-        for thread in (self._reader, self._writer):  # nobody may use what is closed
+        for thread in (self._reader, self._writer):  # both use the connection
             thread.join(KILL_SECONDS)
         self._connection.close()
 
     def _write(self) -> None:
-        with suppress(OSError, ValueError):  # gone
-            while (message := self._outbox.get()) is not None:
-                self._connection.send_bytes(message)
+        with suppress(OSError, ValueError):  # the worker has gone
+            while (payload := self._outbox.get()) is not None:
+                self._connection.send_bytes(payload)
 
     def _read(self) -> None:
-        while True:
-            try:
-                self._inbox.put(Message.unpack(self._connection.recv_bytes()))
-            except (OSError, EOFError, ValueError, KeyError):  # gone, or cut off within a message
-                return
+        try:
+            while True:
+                self._inbox.put(unpack(self._connection.recv_bytes()))
+        except MessageDamaged as error:
+            self._damage = f"sent bytes that cannot be read: {error}"
+        except (OSError, EOFError):  # the worker has gone, perhaps within a message
+            return
 
 
 @contextmanager
 def changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """Variables that a process started inside inherits."""
+    """Set variables for the processes that are started inside."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -116,24 +120,28 @@ def changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _work(
-    connection: Connection, coordinator: int, role: WorkerFunction, job: Mapping[str, Any]
-) -> None:
-    """The worker's process: play the role, and say why where that fails."""
+def thread_limits(threads: int) -> dict[str, str]:
+    """Return the variables that limit the libraries of a worker to some number of threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return dict.fromkeys(names, str(threads))
+
+
+def _run(connection: Connection, coordinator: int, function: WorkerFunction[Job], job: Job) -> None:
+    """Run the worker function in the new process, and report why if it fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     _die_with(coordinator)
-    link = Channel(connection)
+    channel = Channel(connection)
     try:
-        role(link, job)
+        function(channel, job)
     except ChannelClosed:
         os._exit(0)
     except Exception as error:
-        link.send(Message("failed", {"reason": explain_failure(error)}))
+        channel.fail(error)
         sys.exit(1)
 
 
 def _die_with(coordinator: int) -> None:
-    """Have the kernel kill this process when `coordinator` ends; elsewhere the line breaks."""
+    """Ask Linux to kill this process when `coordinator` ends; elsewhere the pipe breaks."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != coordinator:

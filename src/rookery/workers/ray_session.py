@@ -1,4 +1,4 @@
-"""This process as a driver of a Ray cluster: connected within a limit of time, and quiet."""
+"""The connection of this process to a Ray cluster: made within a time limit, without output."""
 
 import logging
 import os
@@ -16,11 +16,11 @@ from rookery.workers.processes import changed_environment
 
 CONNECT_SECONDS = 10.0
 DEAD = "The actor is dead because "
-"""How Ray begins the line that says why."""
+"""The start of the line in which Ray gives the reason."""
 
 
 def import_ray() -> Any:
-    """Ray, where it is installed; it collects no statistics of use."""
+    """Return the module ray with usage statistics turned off, or RookeryError if it is missing."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         import ray
@@ -30,34 +30,34 @@ def import_ray() -> Any:
 
 
 def connect(address: str) -> None:
-    """Join the Ray at HOST:PORT, the one of this machine (`auto`), or start one (`local`)."""
+    """Connect to the Ray at HOST:PORT, to that of this machine (`auto`), or start one (`local`)."""
     ray = import_ray()
     if address != "local":
         _check(address)
     options = {"include_dashboard": False} if address == "local" else {}
     try:
-        with _sigterm_kept(), _on_loopback(ray) if address == "local" else nullcontext():
+        with _kept_sigterm(), _loopback_only(ray) if address == "local" else nullcontext():
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise RookeryError(f"cannot use the Ray at {address}: {in_short(str(error))}") from error
-    ray._private.worker._worker_logs_enabled = False  # else it prints what the crew tells
+        raise RookeryError(f"cannot use the Ray at {address}: {summarize(str(error))}") from error
+    ray._private.worker._worker_logs_enabled = False  # it would print what workers print
 
 
-def in_short(text: str) -> str:
-    """The sentence of a long explanation that says it: Ray's cause of death, or the last line's."""
+def summarize(text: str) -> str:
+    """Return the sentence of a long explanation that matters: the cause of death, or the last."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix(DEAD) for line in lines if line.startswith(DEAD)]
     return (causes or lines)[-1].split(". ")[0].rstrip(".")
 
 
 def _check(address: str) -> None:
-    """Try it in other processes: Ray waits for minutes, cannot be interrupted, and may crash."""
+    """Try to connect in another process: Ray may crash, or wait for minutes uninterruptibly."""
     silent = f"no Ray answers at {address} within {CONNECT_SECONDS:.0f} s"
     found = _python("-m", "ray.scripts.scripts", "health-check", "--address", address)
     if found is None:
         raise RookeryError(f"{silent}; start one there: ray start --head")
     if found.returncode:
-        raise RookeryError(f"cannot use the Ray at {address}: {in_short(found.stderr)}")
+        raise RookeryError(f"cannot use the Ray at {address}: {summarize(found.stderr)}")
     joined = _python("-c", "import ray, sys; ray.init(sys.argv[1])", address)
     if joined is None or joined.returncode:
         what = f"this machine has not joined the Ray at {address}"
@@ -65,7 +65,7 @@ def _check(address: str) -> None:
 
 
 def _python(*arguments: str) -> "subprocess.CompletedProcess[str] | None":
-    """How another Python ended, or None if it did not end in time."""
+    """Run another Python; return how it ended, or None if it did not end in time."""
     command = [sys.executable, *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_SECONDS)
@@ -74,12 +74,12 @@ def _python(*arguments: str) -> "subprocess.CompletedProcess[str] | None":
 
 
 @contextmanager
-def _on_loopback(ray: Any) -> Iterator[None]:
-    """Have a Ray that is started inside listen on loopback only, and to this process's token.
+def _loopback_only(ray: Any) -> Iterator[None]:
+    """Make a Ray that is started inside listen on loopback only, and require a token.
 
-    Ray has no option for that: it takes the first address of the machine, even where it is given
-    127.0.0.1. But on systems on which it has no clusters it takes loopback, and a variable
-    declares any system one of those. Ray reads it when it is imported; its programs inherit it.
+    Ray has no option for this: it takes the first address of the machine, even if it is given
+    127.0.0.1. But it takes loopback on systems where it does not support clusters, and a variable
+    declares this system one of them. Ray reads it when it is imported; its programs inherit it.
     """
     constants, changes = ray._private.ray_constants, _local_variables()
     with_clusters, constants.ENABLE_RAY_CLUSTER = constants.ENABLE_RAY_CLUSTER, False
@@ -92,14 +92,14 @@ def _on_loopback(ray: Any) -> Iterator[None]:
 
 @cache
 def _local_variables() -> dict[str, str]:
-    """Variables for the programs of a Ray for us alone; the token is one that Ray reads once."""
+    """Return the variables for the programs of a private Ray, which reads the token only once."""
     token = secrets.token_hex(32)
     return {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": token}
 
 
 @contextmanager
-def _sigterm_kept() -> Iterator[None]:
-    """Ray puts a handler of its own in the place of ours."""
+def _kept_sigterm() -> Iterator[None]:
+    """Restore our handler of SIGTERM, which Ray replaces."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
         yield

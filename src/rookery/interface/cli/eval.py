@@ -84,7 +84,7 @@ def measure(
             players,
             seed=net.seed,
             workers=workers,
-            tell=print_note,
+            on_note=print_note,
             cluster=cluster,
         )
     return dict(zip(counts, measured, strict=True))

@@ -73,7 +73,7 @@ def match(
         first,
         second,
         workers=count_workers(workers, devices),
-        tell=print_note,
+        on_note=print_note,
         cluster=cluster or "",
     )
     for fault in dict.fromkeys(report.faults):

@@ -43,7 +43,7 @@ def actor(channel: Channel, job: Mapping[str, Any]) -> None:
         backend=job["backend"],
         seed=actor_seed(config, job["number"], job["incarnation"]),
     )
-    version, tasks = -1, Tasks((), {})
+    version, tasks = -1, Tasks(())
     started: deque[Callable[[], GamesPlayed]] = deque()
 
     def start(order: Play) -> Callable[[], GamesPlayed]:

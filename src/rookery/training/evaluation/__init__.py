@@ -1,1 +1,1 @@
-"""Matches and strength tests, in this process or over evaluation workers."""
+"""Evaluation of players: matches and strength tests, in parts that other processes can run."""

@@ -1,9 +1,7 @@
-"""Players as they are told to another process, which makes them anew."""
+"""Descriptions of players from which any process can create them."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any
 
 from rookery.arena import (
     Connect4Solver,
@@ -14,43 +12,44 @@ from rookery.arena import (
     SolverPlayer,
     named_player,
 )
-from rookery.base import ConfigError, fingerprint
+from rookery.base import ConfigError
 from rookery.games import Game, load_game
 from rookery.gpu import find_device, use_device
 from rookery.nets import CPU_BACKENDS, CpuEvaluator, Ensemble, GpuEvaluator, unpack
 from rookery.search import SearchConfig
+from rookery.training.parts import fallback_notes
 
 EVALUATORS = 4
-"""Nets that a process keeps ready: making one takes seconds where its method is to be found."""
+"""Evaluators that a process keeps: creating one takes seconds if its backend is measured."""
 BATCH_SIZE = 256
 SOLVED = ("connect4", "tictactoe")
 
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """All that it takes to make a player; what its kind does not need is left at its default."""
+    """Everything that a player is created from; fields that its kind does not use have defaults."""
 
     kind: str
     """plain, solver or net."""
     name: str = ""
-    """plain: what `arena.plain_player` makes it from; net: how reports call it."""
+    """plain: the argument of `arena.named_player`; net: its name in reports."""
     simulations: int = 0
-    """net: simulations a move, 0 is the bare net."""
+    """net: simulations per move; 0 = the network alone."""
     search: SearchConfig = field(default_factory=SearchConfig)
-    """net: how it searches."""
+    """net: settings of the search."""
     weights: bytes = field(default=b"", repr=False)
-    """net: the content of its file."""
+    """net: the content of its weights file."""
     partners: tuple[bytes, ...] = field(default=(), repr=False)
-    """net: the files of those that it is averaged with."""
+    """net: the weights files of the networks whose evaluations are averaged with its own."""
     inference: str = "auto"
-    """net: how it is evaluated on the CPU, if that is known there."""
+    """net: the backend that evaluates it; one that its device does not have counts as auto."""
     devices: str = "cpu"
-    """net: where."""
+    """net: the device that evaluates it."""
     batch_size: int = BATCH_SIZE
-    """net: boards it is asked about at once on the CPU, at most; "auto" measures with so many."""
+    """net: maximum positions per evaluation on the CPU; `auto` measures backends with it."""
 
     def player(self, game: Game, *, seed: int) -> Player:
-        """The player, as if it had never played."""
+        """Return a new player."""
         if self.kind == "plain":
             return named_player(self.name, game, seed=seed)
         if self.kind == "solver":
@@ -65,59 +64,34 @@ class PlayerSpec:
         )
 
     def evaluator(self) -> CpuEvaluator | GpuEvaluator:
-        """Its net ready to be asked, the same one every time in a process."""
-        return _evaluator(self.files(), self.inference, self.devices, self.batch_size)
-
-    def files(self) -> tuple[bytes, ...]:
-        """All weights that it needs."""
-        return (self.weights, *self.partners)
+        """Return the evaluator of its network, the same one for every call in a process."""
+        files = (self.weights, *self.partners)
+        return _evaluator(files, self.inference, self.devices, self.batch_size)
 
     def is_on_gpu(self) -> bool:
-        """Whether its net is evaluated there."""
+        """Return whether a GPU evaluates its network."""
         return self.kind == "net" and find_device(self.devices).type == "cuda"
 
-    def settled(self, game: Game) -> "PlayerSpec":
-        """The same with nothing left to be chosen; an error if it cannot play `game`."""
+    def resolve(self, game: Game) -> "PlayerSpec":
+        """Return the spec with device and backend chosen; raise an error if it cannot play."""
         self.player(game, seed=0)
         if self.kind != "net":
             return self
         device = str(find_device(self.devices))
         return replace(self, inference=self.evaluator().backend, devices=device)
 
-    def remarks(self) -> list[str]:
-        """What people should know of how its net is evaluated."""
-        evaluator = self.evaluator() if self.kind == "net" else None
-        return fallbacks(evaluator) if isinstance(evaluator, GpuEvaluator) else []
-
-    def to_plain(self) -> dict[str, Any]:
-        """The contestant as JSON takes it, with the fingerprints of its weights for them."""
-        partners = [fingerprint(partner) for partner in self.partners]
-        return {**asdict(self), "weights": fingerprint(self.weights), "partners": partners}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], weights: Mapping[str, bytes]) -> "PlayerSpec":
-        """What `to_plain` wrote; `weights` are looked up by their fingerprints."""
-        found = {
-            "search": SearchConfig(**plain["search"]),
-            "weights": weights[plain["weights"]],
-            "partners": tuple(weights[partner] for partner in plain["partners"]),
-        }
-        return cls(**{**plain, **found})
-
-
-def fallbacks(evaluator: GpuEvaluator) -> list[str]:
-    """Why a GPU does not run a net in the fastest way, if so."""
-    dropped = evaluator.choice.dropped.items()
-    return [f"the net runs by {evaluator.backend}: {backend} {why}" for backend, why in dropped]
+    def notes(self) -> list[str]:
+        """Return notes for the user on how its network is evaluated."""
+        return fallback_notes(self.evaluator()) if self.kind == "net" else []
 
 
 @lru_cache(maxsize=EVALUATORS)
 def _evaluator(
     files: tuple[bytes, ...], inference: str, devices: str, batch_size: int
 ) -> CpuEvaluator | GpuEvaluator:
-    """A net ready to be asked, or several of one game that answer as one.
+    """Return the evaluator of a network, or of the ensemble of several networks of one game.
 
-    On a GPU `inference` is chosen anew: methods of the CPU mean nothing there, nor the reverse.
+    On a GPU the backend is chosen again: it has none of those of a CPU, and vice versa.
     """
     found, device = [unpack(payload) for payload in files], find_device(devices)
     fits = found[0].header.game
@@ -134,7 +108,7 @@ def _evaluator(
 
 @cache
 def _solver(name: str) -> Solver:
-    """Perfect play, where there is a solver for the game."""
+    """Return the solver of a game."""
     if name not in SOLVED:
         raise ConfigError(f"there is no solver for {name}; try minimax:4")
     return Connect4Solver() if name == "connect4" else ExhaustiveSolver(load_game(name))

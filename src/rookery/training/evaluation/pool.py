@@ -1,8 +1,4 @@
-"""Matches and measurements over a crew of judges, or in this process: the result is the same.
-
-The parts of all cases are tasks. A judge that is ready has one of them; that of a judge that died
-goes to another.
-"""
+"""Matches and strength tests, by evaluation workers or in this process, with the same result."""
 
 import os
 import time
@@ -10,31 +6,30 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 
-from rookery import __version__
 from rookery.arena import MatchPlan, MatchReport, PartResult, Strength
 from rookery.base import RookeryError
 from rookery.games import Game
-from rookery.training.actors.actor import thread_limits
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.queue import TaskQueue
 from rookery.training.evaluation.tasks import (
     EvaluationTask,
     MatchTask,
+    PartDone,
+    PartRefused,
     StrengthTask,
-    evaluate,
     one_thread_for_nets,
-    pack_cases,
     source_of,
 )
-from rookery.workers import Cluster, Message, ProcessWorker, Worker, WorkerEvent, WorkerPool
+from rookery.training.evaluation.worker import evaluation_worker
+from rookery.workers import Cluster, ProcessWorker, Ready, Worker, WorkerPool, thread_limits
 
 IDLE_SECONDS = 0.01
-WORTH_SHARING = 8
-"""Tasks; for fewer, such as all of Tic-Tac-Toe, starting judges takes longer than they save."""
-PART_ON_GPU = 2048
-"""Pairs that a GPU plays in lockstep, at least: it is slow with a few."""
+MIN_PARTS = 8
+"""With fewer parts, as for all of Tic-Tac-Toe, starting workers takes longer than they save."""
+PAIRS_ON_GPU = 2048
+"""Minimum pairs of games that a GPU plays in lockstep: it is slow with few."""
 
-Tell = Callable[[str], None]
+OnNote = Callable[[str], None]
 
 
 def play_match_over(
@@ -44,20 +39,20 @@ def play_match_over(
     b: PlayerSpec,
     *,
     workers: int | None,
-    tell: Tell,
+    on_note: OnNote,
     cluster: str = "",
 ) -> MatchReport:
-    """Let two contestants play over so many judges: 0 = in this process, None = as many as pay.
+    """Play a match with some number of workers: 0 = in this process, None = as many as worthwhile.
 
-    `tell` hears of judges that failed; `cluster` is the address of a Ray cluster they run on.
+    `on_note` is told of workers that fail; `cluster` is the address of a Ray cluster to run on.
     """
     with one_thread_for_nets():
-        a, b = (_settled(each, game, tell) for each in (a, b))
+        a, b = (_resolve(player, game, on_note) for player in (a, b))
         if a.is_on_gpu() or b.is_on_gpu():
-            plan = replace(plan, smallest_part=PART_ON_GPU)
-        case = MatchTask(source_of(game), plan, a, b, digest=game.digest)
-        (looks,) = look_at([case], workers=workers, tell=tell, cluster=cluster)
-        return case.conclude(looks)
+            plan = replace(plan, smallest_part=PAIRS_ON_GPU)
+        task = MatchTask(source_of(game), plan, a, b, game.digest)
+        (results,) = evaluate([task], workers=workers, on_note=on_note, cluster=cluster)
+        return task.combine(results)
 
 
 def measure_over(
@@ -66,104 +61,85 @@ def measure_over(
     *,
     seed: int,
     workers: int | None,
-    tell: Tell,
+    on_note: OnNote,
     cluster: str = "",
 ) -> list[Strength]:
-    """How strong each contestant is, by the ruler of `game`; see `play_match_over`."""
+    """Return the strength of each player by the game's test; see `play_match_over`."""
     with one_thread_for_nets():
-        settled = [_settled(each, game, tell) for each in players]
-        source, digest = source_of(game), game.digest
-        cases = [StrengthTask(source, each, seed, digest=digest) for each in settled]
-        looks = look_at(cases, workers=workers, tell=tell, cluster=cluster)
-        return [case.conclude(each) for case, each in zip(cases, looks, strict=True)]
+        resolved = [_resolve(player, game, on_note) for player in players]
+        tasks = [StrengthTask(source_of(game), each, seed, game.digest) for each in resolved]
+        results = evaluate(tasks, workers=workers, on_note=on_note, cluster=cluster)
+        return [task.combine(found) for task, found in zip(tasks, results, strict=True)]
 
 
-def _settled(player: PlayerSpec, game: Game, tell: Tell) -> PlayerSpec:
-    """The contestant with nothing left to be chosen; what is special about it is told."""
-    settled = player.settled(game)
-    for remark in settled.remarks():
-        tell(remark)
-    return settled
+def _resolve(player: PlayerSpec, game: Game, on_note: OnNote) -> PlayerSpec:
+    resolved = player.resolve(game)
+    for note in resolved.notes():
+        on_note(note)
+    return resolved
 
 
-def look_at(
-    cases: Sequence[EvaluationTask], *, workers: int | None, tell: Tell, cluster: str = ""
+def evaluate(
+    tasks: Sequence[EvaluationTask], *, workers: int | None, on_note: OnNote, cluster: str = ""
 ) -> list[list[PartResult]]:
-    """What is seen in every part of every case."""
-    docket = TaskQueue(cases)
+    """Return the results of all parts of all tasks."""
+    queue = TaskQueue(tasks)
     with closing(Cluster(cluster)) if cluster else nullcontext() as ray:
-        count = _enough(len(docket.tasks), ray) if workers is None else workers
-        if count or ray:
-            count = max(1, min(count, len(docket.tasks)))
-            EvaluationPool(cases, docket, workers=count, tell=tell, cluster=ray).look()
-        else:
-            docket.look_here()
-    return docket.looks()
+        number = _worthwhile(len(queue.parts), ray) if workers is None else workers
+        if not number and ray is None:
+            return [[task.measure_part(part) for part in range(task.parts)] for task in tasks]
+        number = max(1, min(number, len(queue.parts)))
+        with closing(EvaluationPool(number, on_note=on_note, cluster=ray)) as pool:
+            pool.run(queue)
+    return queue.results()
 
 
-def _enough(tasks: int, cluster: Cluster | None) -> int:
-    """As many judges as pay."""
+def _worthwhile(parts: int, cluster: Cluster | None) -> int:
+    """Return the number of workers that saves time, 0 if none does."""
     if cluster is not None:
         return cluster.capacity().cpus
     cores = os.cpu_count() or 1
-    return cores if cores > 1 and tasks >= WORTH_SHARING else 0
+    return cores if cores > 1 and parts >= MIN_PARTS else 0
 
 
 class EvaluationPool:
-    """A crew of judges that a docket is shared out to."""
+    """Evaluation workers, in processes of this machine or on a cluster."""
 
-    def __init__(
-        self,
-        cases: Sequence[EvaluationTask],
-        docket: TaskQueue,
-        *,
-        workers: int,
-        tell: Tell,
-        cluster: Cluster | None,
-    ) -> None:
-        self._cases, self._docket, self._cluster = pack_cases(cases), docket, cluster
-        self._workers, self._tell = workers, tell
-        self._last_words = ""
+    def __init__(self, size: int, *, on_note: OnNote, cluster: Cluster | None = None) -> None:
+        self._size, self._cluster = size, cluster
+        self._pool = WorkerPool(
+            "evaluation worker", size, self._start, on_event=lambda event: on_note(str(event))
+        )
 
-    def look(self) -> None:
-        """See all of it done."""
-        self._crew = WorkerPool("judge", self._workers, self._start, tell=self._note)
-        try:
-            while not self._docket.is_done:
-                self._attend()
-                if self._docket.failure:
-                    raise RookeryError(self._docket.failure)
-                time.sleep(IDLE_SECONDS)
-        finally:
-            self._crew.close()
+    def run(self, queue: TaskQueue) -> None:
+        """Run all parts of a queue."""
+        while not queue.is_done:
+            self._attend(queue)
+            if queue.failure:
+                raise RookeryError(queue.failure)
+            time.sleep(IDLE_SECONDS)
 
-    def _attend(self) -> None:
-        """Hear the crew, and give a task to everybody who has none."""
-        for number, message in self._crew.poll():
-            if message.kind == "ready":
-                self._welcome(number, message)
-            else:
-                self._docket.take(number, message)
-        ready = self._crew.ready()
-        self._docket.take_back(ready, self._last_words)
+    def close(self) -> None:
+        """End all workers."""
+        self._pool.close()
+
+    def _attend(self, queue: TaskQueue) -> None:
+        """Receive replies, and give a part to every worker that has none."""
+        for number, message in self._pool.poll():
+            match message:
+                case Ready():
+                    self._pool.send(number, queue.message)
+                case PartDone() | PartRefused():
+                    queue.complete(number, message)
+        ready = self._pool.ready()
+        queue.return_lost(ready, self._pool.last_failure)
         for number in ready:
-            if task := self._docket.hand_out(number):
-                self._crew.send(number, task)
-
-    def _welcome(self, number: int, message: Message) -> None:
-        """Tell a new judge of the cases, unless it comes from another Rookery than this one."""
-        if message.header["rookery"] != __version__:
-            version = message.header["rookery"]
-            self._crew.drop_worker(number, f"runs rookery {version}, expected {__version__}")
-            return
-        self._crew.send(number, self._cases)
-
-    def _note(self, event: WorkerEvent) -> None:
-        self._last_words = event.what
-        self._tell(f"{event.worker} {event.what}; {event.done}")
+            if part := queue.assign(number):
+                self._pool.send(number, part)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         if self._cluster is not None:
-            return self._cluster.start(name, evaluate, {}, environment=thread_limits(1))
-        threads = max(1, (os.cpu_count() or 1) // self._workers)
-        return ProcessWorker(name, evaluate, {}, environment=thread_limits(threads))
+            limits = thread_limits(1)
+            return self._cluster.start(name, evaluation_worker, None, environment=limits)
+        limits = thread_limits(max(1, (os.cpu_count() or 1) // self._size))
+        return ProcessWorker(name, evaluation_worker, None, environment=limits)

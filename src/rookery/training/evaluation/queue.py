@@ -1,74 +1,78 @@
-"""The docket: the parts of cases that are to be looked at, who has which, what was seen.
+"""The queue of task parts: which wait, which worker runs which, and the results.
 
-A part whose judge died goes to another one, unless it has killed too many; what was seen twice
-counts once.
+A part whose worker was lost goes to another worker, unless too many workers were lost with it.
 """
 
 from collections import Counter, deque
 from collections.abc import Sequence
 
 from rookery.arena import PartResult
-from rookery.training.evaluation.tasks import EvaluationTask
-from rookery.workers import Message
+from rookery.training.evaluation.tasks import (
+    EvaluationTask,
+    PartDone,
+    PartRefused,
+    RunPart,
+    Tasks,
+)
 
-MOST_DEATHS = 3
-"""Judges that may die over a part before it is taken for the reason."""
-
-Task = tuple[int, int]
-"""The number of a case, and one of its parts."""
+MAX_LOSSES = 3
+"""Workers that may be lost with the same part before the part counts as the cause."""
 
 
 class TaskQueue:
-    """What is to be looked at; judges are known by their place in a crew."""
+    """The parts of tasks, each assigned to at most one worker at a time."""
 
-    def __init__(self, cases: Sequence[EvaluationTask]) -> None:
-        self._cases = cases
-        self.tasks = [(n, part) for n, case in enumerate(cases) for part in range(case.parts)]
-        self._waiting = deque(self.tasks)
-        self._held: dict[int, Task] = {}
-        self._deaths: Counter[Task] = Counter()
-        self._seen: dict[Task, PartResult] = {}
+    def __init__(self, tasks: Sequence[EvaluationTask]) -> None:
+        self.message = Tasks(tuple(tasks))
+        """Sent to a worker before its first part."""
+        self.parts = [
+            RunPart(n, part) for n, task in enumerate(tasks) for part in range(task.parts)
+        ]
+        self._waiting = deque(self.parts)
+        self._assigned: dict[int, RunPart] = {}
+        self._losses: Counter[RunPart] = Counter()
+        self._results: dict[RunPart, PartResult] = {}
         self.failure = ""
-        """Why it cannot be done, or an empty text."""
+        """Why the tasks cannot be completed; empty if they can."""
 
     @property
     def is_done(self) -> bool:
-        """Whether everything was seen."""
-        return len(self._seen) == len(self.tasks)
+        """Whether all parts have results."""
+        return len(self._results) == len(self.parts)
 
-    def hand_out(self, evaluate: int) -> Message | None:
-        """A task for a judge, unless it has one or none is left."""
-        if evaluate in self._held or not self._waiting:
+    @property
+    def share_done(self) -> float:
+        """The share of the parts that have results, from 0 to 1."""
+        return len(self._results) / max(1, len(self.parts))
+
+    def assign(self, worker: int) -> RunPart | None:
+        """Return a part for a worker to run; None if it has one, or if none waits."""
+        if worker in self._assigned or not self._waiting:
             return None
-        case, part = self._held[evaluate] = self._waiting.popleft()
-        return Message("look", {"case": case, "part": part})
+        self._assigned[worker] = self._waiting.popleft()
+        return self._assigned[worker]
 
-    def take(self, evaluate: int, message: Message) -> None:
-        """What a judge has seen, or why no judge at all can look at it."""
-        self._held.pop(evaluate, None)
-        if message.kind == "refused":
-            self.failure = message.header["reason"]
+    def complete(self, worker: int, reply: PartDone | PartRefused) -> None:
+        """Take a worker's reply."""
+        self._assigned.pop(worker, None)
+        if isinstance(reply, PartRefused):
+            self.failure = reply.reason
         else:
-            self._seen[message.header["case"], message.header["part"]] = message.header["look"]
+            self._results[RunPart(reply.task, reply.part)] = reply.result
 
-    def take_back(self, present: Sequence[int], last_words: str) -> None:
-        """Let others have the tasks of the judges that are not present any more."""
-        for evaluate in [each for each in self._held if each not in present]:
-            task = self._held.pop(evaluate)
-            self._deaths[task] += 1
-            if self._deaths[task] == MOST_DEATHS:
-                self.failure = f"{MOST_DEATHS} judges failed at the same part"
-                self.failure += f", the last one: {last_words}"
-            self._waiting.appendleft(task)
+    def return_lost(self, present: Sequence[int], last_failure: str) -> None:
+        """Put back the parts of workers that are no longer present; `last_failure` says why."""
+        for worker in self._assigned.keys() - set(present):
+            part = self._assigned.pop(worker)
+            self._losses[part] += 1
+            if self._losses[part] == MAX_LOSSES:
+                self.failure = f"{MAX_LOSSES} workers were lost with the same part"
+                self.failure += f"; the last one {last_failure}"
+            self._waiting.appendleft(part)
 
-    def look_here(self) -> None:
-        """Look at everything in this process."""
-        for number, part in self.tasks:
-            self._seen[number, part] = self._cases[number].look(part)
-
-    def looks(self) -> list[list[PartResult]]:
-        """What was seen, case by case, part by part."""
-        return [
-            [self._seen[number, part] for part in range(case.parts)]
-            for number, case in enumerate(self._cases)
-        ]
+    def results(self) -> list[list[PartResult]]:
+        """Return the results, by task and part."""
+        found: list[list[PartResult]] = [[] for _ in self.message.tasks]
+        for part in self.parts:
+            found[part.task].append(self._results[part])
+        return found

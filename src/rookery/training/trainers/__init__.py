@@ -1,1 +1,1 @@
-"""Trainers: processes that learn together."""
+"""Trainers: processes that make the updates of a learner together."""

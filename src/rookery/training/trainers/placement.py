@@ -1,58 +1,59 @@
-"""Where trainers work, and how they are started there."""
+"""On which devices trainers run, and how they are started."""
 
 import os
 from dataclasses import dataclass
 
 import torch
 
-from rookery.training.actors.actor import thread_limits
-from rookery.workers import Cluster, ProcessWorker, Worker, WorkerFunction
+from rookery.training.trainers.trainer import TrainerJob
+from rookery.workers import Cluster, ProcessWorker, Worker, WorkerFunction, thread_limits
 
 QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}
-"""Torch would warn of every connection that breaks; the team says who was lost."""
+"""Torch would print a warning for every broken connection; the pool reports lost trainers."""
 
 
 @dataclass(frozen=True)
 class TrainerPlacement:
-    """Where trainers work."""
+    """On which devices trainers run."""
 
     devices: tuple[torch.device, ...]
-    """Trainer n works on the n-th, and round again."""
+    """Trainer n runs on device n modulo their number."""
     workers: int
     cluster: Cluster | None = None
     threads: int = 0
-    """Of each; 0 = what there is, shared out."""
-
-    def device(self, number: int) -> str:
-        """Where trainer `number` works, as it sees it."""
-        device = self.devices[number % len(self.devices)]
-        return "cuda:0" if self.cluster is not None and device.type == "cuda" else str(device)
+    """Threads of each trainer; 0 = its share of the machine's cores."""
 
     @property
     def backend(self) -> str:
-        """NCCL asks for a GPU a rank."""
-        alone = self.devices[0].type == "cuda" and self.workers <= len(self.devices)
-        return "nccl" if alone else "gloo"
+        """The backend of torch.distributed: NCCL needs one GPU per rank."""
+        has_own_gpu = self.devices[0].type == "cuda" and self.workers <= len(self.devices)
+        return "nccl" if has_own_gpu else "gloo"
+
+    def device(self, number: int) -> str:
+        """Return the device of trainer `number`, as the trainer sees it."""
+        device = self.devices[number % len(self.devices)]
+        return "cuda:0" if self.cluster is not None and device.type == "cuda" else str(device)
 
     def threads_each(self) -> int:
-        """Threads of a trainer."""
+        """Return the number of threads of each trainer."""
         cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
         return self.threads or max(1, cores)
 
     def start(
-        self, name: str, number: int, role: WorkerFunction, *, config: str, digest: str
+        self,
+        name: str,
+        number: int,
+        function: WorkerFunction[TrainerJob],
+        *,
+        config: str,
+        digest: str,
     ) -> Worker:
-        """A trainer at its post, with the run's `config` and the SHA-256 of its rules file."""
-        job = {"config": config, "digest": digest, "device": self.device(number)}
-        environment = {**thread_limits(self.threads_each()), **QUIET}
+        """Start a trainer with the run's `config` and the SHA-256 of its rules file."""
+        job, threads = TrainerJob(config, digest, self.device(number)), self.threads_each()
+        environment = {**thread_limits(threads), **QUIET}
         if self.cluster is None:
-            return ProcessWorker(name, role, job, environment=environment)
-        on_gpu = job["device"] != "cpu"
+            return ProcessWorker(name, function, job, environment=environment)
+        gpus = 0.0 if job.device == "cpu" else min(1.0, len(self.devices) / self.workers)
         return self.cluster.start(
-            name,
-            role,
-            job,
-            threads=self.threads_each(),
-            gpus=min(1.0, len(self.devices) / self.workers) if on_gpu else 0.0,
-            environment=environment,
+            name, function, job, threads=threads, gpus=gpus, environment=environment
         )

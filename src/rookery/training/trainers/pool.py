@@ -1,51 +1,75 @@
-"""The team: a learner made of trainers, as the ring sees it.
+"""The trainer pool: a learner whose updates are made by trainers in other processes.
 
-The trainers are a crew, watched and replaced like any other. The team decides who forms a group,
-and hands out rows and goals. When a member is lost, the others stop where they are, the one that
-has come furthest gives its state to all, newcomers included, and the same goal is asked for again:
-no update is made twice, none by half. A goal is a few updates away, so that newcomers soon join.
+The pool puts all ready trainers into a group, and sends the group rows and requests. When a member
+is lost, the others stop, the one with the most updates gives its state to all members of the next
+group, and the open requests are repeated: every update is made once. A goal is only a few updates
+away, so that new trainers join soon.
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 from numpy.typing import NDArray
 from torch import nn
 
-from rookery import __version__
 from rookery.games import Game
-from rookery.learning import (
-    Debt,
-    GroupFailed,
-    Learner,
-    LearningConfig,
-    LearningDiverged,
-    LearnReport,
-)
+from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged, LearnReport
 from rookery.replay import Window, to_columns
 from rookery.training.config import Config, to_json
-from rookery.training.trainers.mirror import StateMirror
+from rookery.training.trainers.messages import (
+    AddRows,
+    Arrays,
+    Diverged,
+    GroupBroken,
+    Joined,
+    JoinGroup,
+    Learned,
+    LearnUntil,
+    RestoreState,
+    SendState,
+    TrainerState,
+)
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.rendezvous import Rendezvous
-from rookery.training.trainers.replies import TrainerReplies
+from rookery.training.trainers.results import StateMirror, TrainerReport
 from rookery.training.trainers.trainer import trainer
-from rookery.workers import Message, RestartPolicy, Worker, WorkerEvent, WorkerPool
+from rookery.workers import Message, Ready, RestartPolicy, Worker, WorkerEvent, WorkerPool
 
-ORDER = 32
-"""Updates that are asked for at once."""
+UPDATES_PER_REQUEST = 32
 IDLE_SECONDS = 0.01
 FUTILE_GROUPS = 10
-"""Groups in a row that broke before their first update; then the fault lies elsewhere."""
+"""Groups in a row that may break before their first update."""
+NO_STATE = -1
+"""The updates of a trainer that has no state to continue from."""
+Request = LearnUntil | SendState
 
 
-class TrainerPool(Debt):
-    """Learns `game` with `net` by the work of others."""
+class Phase(Enum):
+    """What the pool waits for."""
 
-    role = staticmethod(trainer)
-    """What a trainer does."""
+    REGROUPING = "for the members to stop, and for trainers to become ready"
+    WORKING = "for the members to reply to the requests"
+    IDLE = "for the next request"
+
+
+@dataclass
+class _Trainer:
+    """What the pool knows about a trainer that is ready."""
+
+    updates: int = NO_STATE
+    rows_made: int = 0
+    """Rows of the run that the trainer has been sent or that came before those."""
+    pending: int = 0
+    """Replies that have not arrived."""
+
+
+class TrainerPool:
+    """A learner of `game` that starts with the weights of `net`."""
+
+    worker_function = staticmethod(trainer)
 
     def __init__(
         self,
@@ -53,36 +77,36 @@ class TrainerPool(Debt):
         net: nn.Module,
         *,
         config: Config,
-        posts: TrainerPlacement,
-        tell: Callable[[WorkerEvent], None],
+        placement: TrainerPlacement,
+        on_event: Callable[[WorkerEvent], None],
     ) -> None:
-        learning = config.learning.scaled(posts.workers)
-        still = Learner(game, net, config=learning, seed=config.run.seed)
-        self.config: LearningConfig = replace(learning, precision=still.precision)
-        self.precision, self.updates, self._kept = still.precision, 0, StateMirror(still)
-        self._settings = replace(config, learning=self.config)
-        self._posts, self._digest = posts, game.digest
-        self._rendezvous = Rendezvous(posts.cluster)
-        self._generation, self._futile, self._reason = 0, 0, ""
-        self._members: list[int] = []
-        self._standing: dict[int, int] = {}
-        """Updates of each trainer that has a state."""
-        self._pending: Counter[int] = Counter()
-        """Answers that each trainer owes."""
-        self._is_broken = True
-        self._rows: dict[int, int] = {}
-        """Rows ever made that each trainer knows of."""
+        learning = config.learning.scaled(placement.workers)
+        mirrored = Learner(game, net, config=learning, seed=config.run.seed)
+        self.config: LearningConfig = replace(learning, precision=mirrored.precision)
+        self.precision, self.updates, self._mirror = mirrored.precision, 0, StateMirror(mirrored)
+        self._settings = to_json(replace(config, learning=self.config))
+        self._placement, self._digest = placement, game.digest
         self._window = Window(game, config.replay)
-        self._order: Message | None = None
-        self._answers = TrainerReplies(self.config)
-        self._fetched: Mapping[str, NDArray[Any]] | None = None
-        limits = RestartPolicy(silence_seconds=self.config.patience, first_pause=0.1)
-        self.crew = WorkerPool("trainer", posts.workers, self._start, limits=limits, tell=tell)
+        self._rendezvous = Rendezvous(placement.cluster)
+        self._report = TrainerReport(self.config)
+        self._phase, self._generation = Phase.REGROUPING, 0
+        self._trainers: dict[int, _Trainer] = {}
+        self._members: list[int] = []
+        """Trainers of the group, by rank."""
+        self._requests: list[Request] = []
+        """Requests that a new group has to carry out."""
+        self._root_reply: Learned | None = None
+        self._fetched: Arrays = {}
+        self._futile_groups, self._break_reason = 0, ""
+        policy = RestartPolicy(silence_seconds=self.config.patience, first_pause=0.1)
+        self._pool = WorkerPool(
+            "trainer", placement.workers, self._start, policy=policy, on_event=on_event
+        )
 
     @property
     def play_net(self) -> nn.Module:
-        """The averaged net, for playing; it changes in place when the team has learned."""
-        return self._kept.play_net
+        """The averaged network, for playing; it changes in place."""
+        return self._mirror.play_net
 
     def learn(
         self,
@@ -92,206 +116,203 @@ class TrainerPool(Debt):
         progress: float,
         check: Callable[[], None] = lambda: None,
     ) -> LearnReport:
-        """Have updates made from `window`, `progress` (0 to 1) through the run.
+        """Make `num_updates` updates from `window`, `progress` (0 to 1) through the run.
 
-        `check` is called while the team is waited for, and may raise to stop.
+        `check` is called while the trainers work, and may raise to stop.
         """
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
-        self._answers.begin()
+        self._report.begin()
         while self.updates < goal:
-            self._ask(min(goal, self.updates + ORDER), progress)
-            self._attend(self._is_answered, check)
-            self._take_up()
-        rows = (self.updates - first) * self.config.batch_size
-        return self._answers.report(
-            self.updates - first,
-            rows_per_second=rows / (time.perf_counter() - begun),
-            memory={number: known.memory_mb for number, known in self.crew.figures().items()},
+            self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
+        updates = self.updates - first
+        return self._report.build(
+            updates,
+            rows_per_second=updates * self.config.batch_size / (time.perf_counter() - begun),
+            memory={number: stats.memory_mb for number, stats in self._pool.stats().items()},
         )
 
+    def drain(self) -> LearnReport | None:
+        """Return the report of updates in flight: none, `learn` waits for all."""
+        return None
+
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything a new learner needs to go on, fetched from the trainers."""
-        if self._kept.updates != self.updates:
-            self._fetch()
-        return self._kept.state(self.rows_owed)
+        """Return everything that a new learner needs to continue, fetched from the trainers."""
+        if self._mirror.updates != self.updates:
+            self._fetch_state()
+        return self._mirror.state()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `state` gave; trainers forget what they have learned since."""
-        self._kept.keep(arrays)
-        self.updates, self.rows_owed = self._kept.updates, float(arrays["rows_owed"][0])
-        self._generation += 1  # what is still on its way counts no more
-        self._standing, self._order, self._is_broken = {}, None, True
+        """Continue from what `state` returned; trainers discard what they have learned since."""
+        self._mirror.keep(arrays)
+        self.updates = self._mirror.updates
+        self._generation += 1  # replies that are still to arrive do not count
+        self._requests = []
+        self._discard_states()
+        self._phase = Phase.REGROUPING
 
-    def terms(self) -> str:
-        """Who learns on what terms, in a sentence."""
-        return self.config.terms(self._posts.workers)
-
-    @property
-    def _is_cut(self) -> bool:
-        """Whether it takes all trainers to make a net, of which each loses its part."""
-        return self.config.method == "pipeline"
+    def describe(self) -> str:
+        """Return who learns, and how, in one sentence."""
+        return self.config.terms(self._placement.workers)
 
     def close(self) -> None:
         """End all trainers."""
-        self.crew.close()
+        self._pool.close()
         self._rendezvous.close()
 
-    def _ask(self, goal: int, progress: float) -> None:
-        """Set the next goal; whoever has become ready meanwhile is taken in first."""
-        header = {"goal": goal, "progress": progress}
-        self._order = Message("learn", header)
-        if self._is_broken or set(self.crew.ready()) - set(self._members):
-            self._is_broken = True
-        else:
-            self._give_order()
+    def _learn_until(self, goal: int, progress: float, check: Callable[[], None]) -> None:
+        """Have the trainers reach a goal; those that have become ready join first."""
+        if self._pool.ready() != self._members:
+            self._phase = Phase.REGROUPING
+        self._requests = []
+        self._carry_out(LearnUntil(self._generation, goal, progress), check)
+        assert self._root_reply is not None
+        self.updates = self._root_reply.updates
+        self._mirror.play_with(self._root_reply.play_arrays)
+        if self.updates - self._mirror.updates >= self.config.checkpoint_every:
+            self._fetch_state()
 
-    def _give_order(self) -> None:
-        if self._order is not None:
-            self._answers.clear()
-            for number in self._members:
-                self._send_rows(number)
-                header = {**self._order.header, "generation": self._generation}
-                self._request(number, Message("learn", header))
+    def _fetch_state(self) -> None:
+        """Fetch the state; trainers that replace lost ones first reach the last goal again."""
+        self._carry_out(SendState(self._generation), lambda: None)
+        self._requests.pop()
+        self._mirror.keep(self._fetched)
+        self.updates, self._fetched = self._mirror.updates, {}
 
-    def _request(self, number: int, message: Message) -> None:
-        self._pending[number] += 1
-        self.crew.send(number, message)
-
-    def _attend(self, is_done: Callable[[], bool], check: Callable[[], None]) -> None:
-        """Look after the trainers until it is done."""
-        while True:
-            for number, message in self.crew.poll():
-                self._hear(number, message)
-            self._miss_the_lost()
-            if self._is_broken:
-                self._regroup()
-            elif is_done():
+    def _carry_out(self, request: Request, check: Callable[[], None]) -> None:
+        """Have all members of a group carry out a request, however many groups that takes."""
+        self._requests.append(request)
+        if self._phase is not Phase.REGROUPING:
+            self._phase = Phase.WORKING
+            self._send_request(request)
+        while self._phase is not Phase.IDLE:
+            for number, message in self._pool.poll():
+                self._handle(number, message)
+            self._forget_lost_trainers()
+            if self._phase is Phase.REGROUPING:
+                self._form_group()
+            elif not self._has_pending_replies():
+                self._phase = Phase.IDLE
                 return
             check()
             time.sleep(IDLE_SECONDS)
 
-    def _hear(self, number: int, message: Message) -> None:
-        header = message.header
-        if message.kind == "ready":
-            self._welcome(number, header["rookery"])
-        elif message.kind == "broken":
-            self._pending[number] = 0
-            self._is_broken, self._reason = True, header["reason"]
-            if header["generation"] == self._generation:
-                self._standing[number] = header["updates"]
-        elif message.kind == "diverged":
-            raise LearningDiverged(header["reason"])
-        else:
-            self._pending[number] -= 1
-            if message.kind == "state" and message.arrays:
-                self._fetched = message.arrays
-            elif message.kind == "learned" and header["generation"] == self._generation:
-                self._standing[number] = header["updates"]
-                self._futile = 0 if header["report"] else self._futile
-                self._answers.add(number, message)
+    def _handle(self, number: int, message: Message) -> None:
+        match message:
+            case Ready():
+                self._forget(number)
+                self._trainers[number] = _Trainer()
+            case Diverged():
+                raise LearningDiverged(message.reason)
+            case GroupBroken():
+                self._phase, self._break_reason = Phase.REGROUPING, message.reason
+                self._trainers[number].pending = 0
+                if message.generation == self._generation:
+                    self._trainers[number].updates = message.updates
+            case Joined() | Learned() | TrainerState():
+                self._trainers[number].pending -= 1
+                self._take_reply(number, message)
 
-    def _welcome(self, number: int, version: str) -> None:
-        """A new trainer knows nothing yet, even where it takes another's place."""
-        if version != __version__:
-            self.crew.drop_worker(number, f"runs rookery {version}, expected {__version__}")
-        self._forget(number)
-        self._rows[number] = 0
+    def _take_reply(self, number: int, reply: Joined | Learned | TrainerState) -> None:
+        if isinstance(reply, TrainerState) and reply.arrays:
+            self._fetched = reply.arrays
+        if isinstance(reply, Learned) and reply.generation == self._generation:
+            self._trainers[number].updates = reply.updates
+            self._report.add(number, reply)
+            if reply.result.report is not None:
+                self._futile_groups = 0
+            if number == self._members[0]:
+                self._root_reply = reply
 
-    def _miss_the_lost(self) -> None:
-        ready = set(self.crew.ready())
-        for number in [member for member in self._members if member not in ready]:
+    def _forget_lost_trainers(self) -> None:
+        for number in self._trainers.keys() - set(self._pool.ready()):
             self._forget(number)
 
     def _forget(self, number: int) -> None:
-        """One that is gone takes its state with it, and a server that of all the others."""
-        self._standing.pop(number, None)
-        self._pending[number] = 0
+        """Forget a trainer that is lost, and break its group."""
         if number in self._members:
-            served = self.config.synchronise == "parameter_server"
-            if served and self.config.method == "distributed" and number == self._members[0]:
-                self._standing = {}
+            if number == self._members[0] and self._has_parameter_server:
+                self._discard_states()  # the server alone had the optimizer's state
             self._members.remove(number)
-            self._is_broken = True
+            self._phase = Phase.REGROUPING
+        self._trainers.pop(number, None)
 
-    def _regroup(self) -> None:
-        """Form a new group, once all that are left of the old one have stopped."""
-        ready = self.crew.ready()
-        fewest = self.crew.size() if self._is_cut else 1
-        if len(ready) < fewest or any(self._pending[number] for number in self._members):
+    def _discard_states(self) -> None:
+        for known in self._trainers.values():
+            known.updates = NO_STATE
+
+    @property
+    def _has_parameter_server(self) -> bool:
+        is_distributed = self.config.method == "distributed"
+        return is_distributed and self.config.synchronise == "parameter_server"
+
+    @property
+    def _is_pipeline(self) -> bool:
+        """Whether each trainer has a part of the network, so that it takes all of them."""
+        return self.config.method == "pipeline"
+
+    def _has_pending_replies(self) -> bool:
+        return any(self._trainers[number].pending for number in self._members)
+
+    def _form_group(self) -> None:
+        """Form a group of all ready trainers, once the members of the last one have stopped."""
+        min_size = self._pool.size() if self._is_pipeline else 1
+        if len(self._trainers) < min_size or self._has_pending_replies():
             return
-        self._count_futile()
+        self._futile_groups += 1
+        if self._futile_groups > FUTILE_GROUPS:
+            raise GroupFailed(f"trainers cannot learn together: {self._break_reason}")
         self._generation += 1
-        self._members, self._is_broken = ready, False
-        source = self._source()
-        for rank, number in enumerate(ready):
-            place = {
-                "generation": self._generation,
-                "rank": rank,
-                "size": len(ready),
-                "backend": self._posts.backend,
-                "patience": self.config.patience,
-            }
-            header = {"meeting": vars(self._rendezvous.meeting), "place": place, "source": source}
-            self._request(number, Message("group", header))
-        self._give_order()
+        self._members, self._phase = sorted(self._trainers), Phase.WORKING
+        source = self._choose_source()
+        for rank, number in enumerate(self._members):
+            self._send(number, self._invitation(rank, source))
+        for request in self._requests:
+            self._send_request(request)
 
-    def _count_futile(self) -> None:
-        self._futile += 1
-        if self._futile > FUTILE_GROUPS:
-            raise GroupFailed(f"trainers cannot learn together: {self._reason}")
-
-    def _source(self) -> int:
-        """The rank whose state all go on from: whoever has come furthest, or what was kept."""
-        known = [self._standing.get(number, -1) for number in self._members]
-        if self._is_cut or max(known) < self._kept.updates:
-            state = self._kept.state(self.rows_owed)
-            self.crew.send(self._members[0], Message("state", {}, state))
+    def _choose_source(self) -> int:
+        """Return the rank with the most updates; if the mirror has more, the root gets them."""
+        updates = [self._trainers[number].updates for number in self._members]
+        if self._is_pipeline or max(updates) < self._mirror.updates:
+            self._pool.send(self._members[0], RestoreState(self._mirror.state()))
             return 0
-        return known.index(max(known))
+        return updates.index(max(updates))
+
+    def _invitation(self, rank: int, source: int) -> JoinGroup:
+        return JoinGroup(
+            generation=self._generation,
+            rank=rank,
+            size=len(self._members),
+            source=source,
+            backend=self._placement.backend,
+            patience=self.config.patience,
+            meeting=self._rendezvous.meeting,
+        )
+
+    def _send_request(self, request: Request) -> None:
+        """Send a request to all members, and the rows that they need for it."""
+        for number in self._members:
+            if isinstance(request, LearnUntil):
+                self._send_rows(number)
+            self._send(number, replace(request, generation=self._generation))
+
+    def _send(self, number: int, message: Message) -> None:
+        """Send a message that a trainer replies to."""
+        self._trainers[number].pending += 1
+        self._pool.send(number, message)
 
     def _send_rows(self, number: int) -> None:
         """Bring a trainer's window up to date."""
-        window, known = self._window, self._rows[number]
-        new = window.rows_made - known
+        window, known = self._window, self._trainers[number]
+        new = window.rows_made - known.rows_made
         if new == 0:
             return
-        is_whole = known == 0 or new > len(window)
-        samples = window.samples.between(0 if is_whole else len(window) - new, len(window))
-        header = {"is_whole": is_whole, "rows": len(window), "rows_made": window.rows_made}
-        self.crew.send(number, Message("rows", header, to_columns(samples)))
-        self._rows[number] = window.rows_made
-
-    def _is_answered(self) -> bool:
-        return all(self._answers.has(number) for number in self._members)
-
-    def _take_up(self) -> None:
-        """Play with what was learned; fetch the whole state now and then."""
-        lead = self._answers.of(self._members[0])
-        self.updates = lead.header["updates"]
-        self._kept.play_with(lead.arrays)
-        if self.updates - self._kept.updates >= self.config.checkpoint_every:
-            self._fetch()
-
-    def _fetch(self) -> None:
-        """Have the state told. If trainers are lost meanwhile, the next ones do so, once they have
-        come as far: the last order stands."""
-        self._fetched, asked = None, -1
-
-        def is_told() -> bool:
-            nonlocal asked
-            if asked != self._generation:
-                asked = self._generation
-                for number in self._members:
-                    self._request(number, Message("tell", {"generation": asked}))
-            return self._fetched is not None
-
-        self._attend(is_told, lambda: None)
-        assert self._fetched is not None
-        self._kept.keep(self._fetched)
-        self.updates = self._kept.updates
+        is_whole = known.rows_made == 0 or new > len(window)
+        rows = window.newest(len(window) if is_whole else new)
+        self._pool.send(number, AddRows(to_columns(rows), window.rows_made, is_whole))
+        known.rows_made = window.rows_made
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
-        return self._posts.start(
-            name, number, self.role, config=to_json(self._settings), digest=self._digest
+        return self._placement.start(
+            name, number, self.worker_function, config=self._settings, digest=self._digest
         )

@@ -1,7 +1,7 @@
-"""Where trainers learn each other's addresses: a store that strangers cannot reach.
+"""Where trainers find each other's addresses: a store that other users cannot reach.
 
-Torch's own server, TCPStore, listens on all interfaces and lets anybody read and write. On one
-machine the store is a file that only this user may open; on a cluster it is a Ray actor, which is
+Torch's own server, TCPStore, listens on all interfaces and lets anyone read and write. On one
+machine the store is a file that only this user can open; on a cluster it is a Ray actor, which is
 reached like the trainers themselves.
 """
 
@@ -17,25 +17,25 @@ from rookery.workers import Cluster, ClusterStore, cluster_address
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where a trainer finds the others; it travels in a message."""
+    """Where a trainer finds the others, as part of a message."""
 
     name: str
-    """Of a folder, or of a store of the cluster."""
+    """The path of a folder, or the name of a store of the cluster."""
     on_cluster: bool
 
     def store(self, generation: int) -> Store:
-        """The store of a group; a file is never used twice, as a lost member may have cut it."""
+        """Return the store of a group; each has its own file, as a lost member may truncate it."""
         if self.on_cluster:
             return ClusterStore(self.name)
         return FileStore(str(Path(self.name) / str(generation)))
 
     def address(self) -> str:
-        """The address of this machine at which the other trainers reach it."""
+        """Return the address of this machine at which the other trainers reach it."""
         return cluster_address() if self.on_cluster else LOOPBACK
 
 
 class Rendezvous:
-    """The meeting of a team, as its coordinator keeps it."""
+    """The coordinator's side: creates the store, and removes it at the end."""
 
     def __init__(self, cluster: Cluster | None) -> None:
         self._cluster, self._folder = cluster, None
@@ -46,7 +46,7 @@ class Rendezvous:
             self.meeting = Meeting(cluster.start_store(), on_cluster=True)
 
     def close(self) -> None:
-        """Remove the store, once nobody meets there any more."""
+        """Remove the store."""
         if self._folder is not None:
             self._folder.cleanup()
         elif self._cluster is not None:

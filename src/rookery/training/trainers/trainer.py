@@ -1,12 +1,13 @@
-"""What a trainer does: one rank of the learners, in a process of its own.
+"""What a trainer does: learn as one rank of a group, in a process of its own.
 
-It holds the same window as the others, joins whatever group it is told to, learns up to the update
-it is asked for, and says where it stands when the group breaks. It decides nothing.
+It holds the same window as the others, joins the groups that it is told to join, learns up to the
+update that it is asked for, and reports how far it has come when its group breaks. All decisions
+are made by the trainer pool.
 """
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -27,64 +28,96 @@ from rookery.learning import (
 from rookery.replay import Window, from_columns
 from rookery.training.config import from_json
 from rookery.training.store.origin import new_net
-from rookery.training.trainers.rendezvous import Meeting
-from rookery.workers import Channel, Message
+from rookery.training.trainers.messages import (
+    AddRows,
+    Diverged,
+    GroupBroken,
+    Joined,
+    JoinGroup,
+    Learned,
+    LearnUntil,
+    RestoreState,
+    SendState,
+    TrainerState,
+)
+from rookery.workers import Channel, Message, Ready
 
 WAIT_SECONDS = 1.0
-NOWHERE = -1
+NO_GROUP = -1
 """The generation of a trainer that is in no group."""
 
 
+@dataclass(frozen=True)
+class TrainerJob:
+    """The argument of a trainer."""
+
+    config: str
+    """The settings of the run, as JSON."""
+    digest: str
+    """SHA-256 of the rules file; empty for a bundled game."""
+    device: str
+
+
 class Rank(Protocol):
-    """A learner as one of a group; all members are asked for the same."""
+    """A learner as a member of a group; all members get the same calls."""
 
     @property
     def updates(self) -> int:
-        """Made so far."""
+        """Updates made so far."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a whole state."""
+        """Continue from a whole state."""
 
     def join(self, place: RankSpec, source: int) -> None:
-        """Form a group; everybody goes on from the state of rank `source`."""
+        """Form a group; all members continue from the state of rank `source`."""
 
     def leave(self) -> None:
-        """Be done with the group."""
+        """Leave the group."""
 
     def learn_until(self, window: Window, goal: int, *, progress: float) -> RankResult:
         """Make all updates below number `goal`."""
 
     def whole_state(self) -> dict[str, NDArray[Any]]:
-        """All that is needed to go on, at the group's root; elsewhere nothing."""
+        """Return the whole state at the group's root, nothing elsewhere."""
 
     def whole_play(self) -> dict[str, NDArray[Any]]:
-        """The averaged net, at the group's root; elsewhere nothing."""
+        """Return the averaged network at the group's root, nothing elsewhere."""
 
 
-def trainer(link: Channel, job: Mapping[str, Any]) -> None:
-    """Learn with others until the line breaks."""
+def trainer(channel: Channel, job: TrainerJob) -> None:
+    """Carry out requests until the channel closes."""
     rank = Trainer(job)
-    link.send(Message("ready", {"rookery": __version__}))
+    channel.send(Ready(__version__))
     while True:
-        idle = time.perf_counter()
-        message = link.receive(WAIT_SECONDS)
-        rank.idle += time.perf_counter() - idle
-        if message is not None and (answer := rank.answer(message)):
-            link.send(answer)
+        begun = time.perf_counter()
+        message = channel.receive(WAIT_SECONDS)
+        rank.idle_seconds += time.perf_counter() - begun
+        if message is not None and (reply := rank.reply(message)):
+            channel.send(reply)
 
 
 class Trainer:
-    """A rank, its window, and the group it is in."""
+    """A rank, its window, and the group that it is in."""
 
-    def __init__(self, job: Mapping[str, Any]) -> None:
-        config = from_json(job["config"])
-        self.game = load_game(config.game, job["digest"])
-        self.config, self.device = config, job["device"]
+    def __init__(self, job: TrainerJob) -> None:
+        self.config, self.device = from_json(job.config), job.device
+        self.game = load_game(self.config.game, job.digest)
         self.learner = self._new_rank()
-        self.window = Window(self.game, config.replay)
-        self.generation = NOWHERE
-        self.idle = 0.0
-        """Seconds without anything to do since the last answer."""
+        self.window = Window(self.game, self.config.replay)
+        self.generation = NO_GROUP
+        self.idle_seconds = 0.0
+        """Time without a request since the last goal."""
+
+    def reply(self, message: Message) -> Message | None:
+        """Carry out a request and return the reply; a broken group is a reply, too."""
+        try:
+            return self._carry_out(message)
+        except GroupFailed as error:
+            self.learner.leave()
+            broken, self.generation = self.generation, NO_GROUP
+            return GroupBroken(broken, self.learner.updates, str(error))
+        except LearningDiverged as error:
+            return Diverged(str(error))
 
     def _new_rank(self) -> Rank:
         learning, seed = self.config.learning, self.config.run.seed
@@ -95,69 +128,56 @@ class Trainer:
         return RankLearner(self.game, self._new_net().to(device), config=learning, seed=seed)
 
     def _new_net(self) -> nn.Module:
-        return new_net(self.config.net, self.game)
+        return new_net(self.config, self.game)
 
-    def answer(self, message: Message) -> Message | None:
-        """Do what is asked; a broken group or lost numbers are answers too."""
-        try:
-            return self._do(message)
-        except GroupFailed as error:
-            self.learner.leave()
-            broken, self.generation = self.generation, NOWHERE
-            said = {"generation": broken, "updates": self.learner.updates, "reason": str(error)}
-            return Message("broken", said)
-        except LearningDiverged as error:
-            return Message("diverged", {"reason": str(error)})
-
-    def _do(self, message: Message) -> Message | None:
-        header = message.header
-        if message.kind == "rows":
-            self._take_rows(message)
-        elif message.kind == "state":
-            self.learner.restore(message.arrays)
-        elif message.kind == "group":
-            self.generation = header["place"]["generation"]
-            meeting = Meeting(**header["meeting"])
-            store, address = meeting.store(self.generation), meeting.address()
-            place = RankSpec(store=store, address=address, **header["place"])
-            self.learner.join(place, header["source"])
-            return Message("joined", {"generation": self.generation})
-        elif message.kind == "learn" and header["generation"] == self.generation:
-            return self._learn(header)
-        elif message.kind == "tell" and header["generation"] == self.generation:
-            return Message("state", {}, self.learner.whole_state())
+    def _carry_out(self, message: Message) -> Message | None:
+        match message:
+            case AddRows():
+                self._add_rows(message)
+            case RestoreState():
+                self.learner.restore(message.arrays)
+            case JoinGroup():
+                return self._join(message)
+            case LearnUntil(generation=self.generation):
+                return self._learn(message)
+            case SendState(generation=self.generation):
+                return TrainerState(self.learner.whole_state())
         return None
 
-    def _take_rows(self, message: Message) -> None:
-        """Add rows that are new, or begin with all that there are."""
-        header, samples = message.header, from_columns(message.arrays, game=self.game)
-        if header["is_whole"]:
+    def _add_rows(self, message: AddRows) -> None:
+        rows = from_columns(message.columns, game=self.game)
+        if message.is_whole:
             self.window = Window(self.game, self.config.replay)
-            self.window.refill([(0, samples)], header["rows_made"])
+            self.window.refill([(0, rows)], message.rows_made)
         else:
-            self.window.add(samples)
-        if (len(self.window), self.window.rows_made) != (header["rows"], header["rows_made"]):
+            self.window.add(rows)
+        if self.window.rows_made != message.rows_made:
             raise RookeryError(
-                f"the window has {len(self.window)} of {self.window.rows_made} rows, "
-                f"expected {header['rows']} of {header['rows_made']}"
+                f"the trainer has seen {self.window.rows_made} rows, expected {message.rows_made}"
             )
 
-    def _learn(self, header: Mapping[str, Any]) -> Message:
-        stretch = self.learner.learn_until(self.window, header["goal"], progress=header["progress"])
-        said = {
-            "generation": self.generation,
-            "updates": self.learner.updates,
-            **self._figures(stretch),
-        }
-        return Message("learned", said, self.learner.whole_play())
+    def _join(self, message: JoinGroup) -> Joined:
+        self.generation = message.generation
+        place = RankSpec(
+            store=message.meeting.store(message.generation),
+            generation=message.generation,
+            rank=message.rank,
+            size=message.size,
+            address=message.meeting.address(),
+            backend=message.backend,
+            patience=message.patience,
+        )
+        self.learner.join(place, message.source)
+        return Joined()
 
-    def _figures(self, stretch: RankResult) -> dict[str, Any]:
-        idle, self.idle = self.idle, 0.0
-        return {
-            "device": self.device,
-            "report": asdict(stretch.report) if stretch.report else None,
-            "seconds": stretch.seconds,
-            "blocked": stretch.traffic.blocked,
-            "sent": stretch.traffic.sent,
-            "idle": idle,
-        }
+    def _learn(self, message: LearnUntil) -> Learned:
+        result = self.learner.learn_until(self.window, message.goal, progress=message.progress)
+        idle_seconds, self.idle_seconds = self.idle_seconds, 0.0
+        return Learned(
+            generation=self.generation,
+            updates=self.learner.updates,
+            device=self.device,
+            result=result,
+            idle_seconds=idle_seconds,
+            play_arrays=self.learner.whole_play(),
+        )

@@ -1,14 +1,14 @@
-"""What a coordinator and a role tell each other arrives once and in order, lost calls or not."""
+"""Messages of cluster workers arrive once and in order, even if calls are lost or repeated."""
 
 import threading
 import time
 
-from rookery.workers.mailbox import Mailbox
+from rookery.workers.cluster_host import Mailbox
 
 SOON = 0.2
 
 
-def test_an_answer_that_was_lost_is_given_again() -> None:
+def test_messages_of_a_lost_answer_are_sent_again() -> None:
     mailbox = Mailbox()
     for payload in (b"a", b"b"):
         mailbox.send_bytes(payload)
@@ -18,7 +18,7 @@ def test_an_answer_that_was_lost_is_given_again() -> None:
     assert mailbox.fetch(2, SOON).payloads == [b"c"]
 
 
-def test_a_late_call_does_not_bring_back_what_has_arrived() -> None:
+def test_a_late_call_does_not_repeat_acknowledged_messages() -> None:
     mailbox = Mailbox()
     for payload in (b"a", b"b"):
         mailbox.send_bytes(payload)
@@ -35,7 +35,7 @@ def test_a_call_waits_for_the_next_message() -> None:
     assert time.monotonic() - begun < 10.0
 
 
-def test_messages_that_overtake_each_other_are_taken_in_order() -> None:
+def test_messages_in_the_wrong_order_are_taken_in_order() -> None:
     mailbox = Mailbox()
     mailbox.deliver(1, b"second")
     assert not mailbox.poll(0.0)
@@ -44,7 +44,7 @@ def test_messages_that_overtake_each_other_are_taken_in_order() -> None:
     assert [mailbox.recv_bytes(), mailbox.recv_bytes()] == [b"first", b"second"]
 
 
-def test_a_message_that_comes_twice_is_taken_once() -> None:
+def test_a_repeated_message_is_taken_once() -> None:
     mailbox = Mailbox()
     mailbox.deliver(0, b"first")
     mailbox.deliver(0, b"first")
@@ -60,7 +60,7 @@ def test_the_end_comes_with_the_last_messages() -> None:
     assert mailbox.fetch(0, SOON) == ([b"why"], "failed")
 
 
-def test_a_mailbox_knows_how_long_nobody_has_called() -> None:
+def test_a_mailbox_measures_the_time_since_the_last_call() -> None:
     mailbox = Mailbox()
     time.sleep(SOON)
     assert mailbox.seconds_since_call() >= SOON

@@ -1,0 +1,184 @@
+"""Pools of real processes that are killed, stopped or cut off."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import worker_functions
+from rookery.workers import (
+    Message,
+    ProcessWorker,
+    RestartPolicy,
+    WorkerEvent,
+    WorkerPool,
+    WorkersLost,
+    thread_limits,
+)
+from worker_functions import Count, Echo, Say
+
+QUICK = RestartPolicy(silence_seconds=2.5, start_seconds=30.0, failures=2, first_pause=0.1)
+TIMEOUT_SECONDS = 60.0
+
+
+class Observed:
+    """A pool, its processes, its messages and its events."""
+
+    def __init__(self, function: Callable[..., None], size: int = 1) -> None:
+        self.events: list[WorkerEvent] = []
+        self.messages: list[tuple[int, Message]] = []
+        self.workers: dict[int, ProcessWorker] = {}
+
+        def start(name: str, number: int, start: int) -> ProcessWorker:
+            self.workers[number] = ProcessWorker(name, function, start)
+            return self.workers[number]
+
+        self.pool = WorkerPool("actor", size, start, policy=QUICK, on_event=self.events.append)
+
+    def poll_until(self, is_done: Callable[[], object]) -> float:
+        """Poll until something is so; return the seconds that it took."""
+        begun = time.monotonic()
+        while not is_done():
+            assert time.monotonic() - begun < TIMEOUT_SECONDS, self.events
+            self.messages += self.pool.poll()
+            time.sleep(0.01)
+        return time.monotonic() - begun
+
+    def wait_until_ready(self) -> None:
+        self.poll_until(lambda: len(self.pool.ready()) == len(self.workers))
+
+    def counts(self, number: int) -> list[Count]:
+        """What a worker has counted."""
+        return [m for n, m in self.messages if n == number and isinstance(m, Count)]
+
+    def has_counted(self, pid: int) -> bool:
+        return any(isinstance(m, Count) and m.pid == pid for _, m in self.messages)
+
+
+@pytest.fixture
+def observe() -> Iterator[Callable[..., Observed]]:
+    pools: list[Observed] = []
+
+    def make(*arguments: Any) -> Observed:
+        pools.append(Observed(*arguments))
+        return pools[-1]
+
+    yield make
+    pids = [worker.pid for each in pools for worker in each.workers.values()]
+    for each in pools:
+        each.pool.close()
+    assert not [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+def test_messages_arrive_whole_and_in_order(observe) -> None:
+    observed = observe(worker_functions.echo)
+    observed.wait_until_ready()
+    big = np.arange(1_000_000, dtype=np.float64)
+    for number in range(3):
+        observed.pool.send(0, Say(number, {"big": big + number}))
+    observed.poll_until(lambda: len(observed.messages) == 1 + 3)
+    echoes = [message for _, message in observed.messages if isinstance(message, Echo)]
+    assert [echo.number for echo in echoes] == [0, 1, 2]
+    np.testing.assert_array_equal(echoes[2].arrays["big"], 2 * (big + 2))
+    assert observed.pool.stats()[0].memory_mb > 10
+
+
+def test_a_killed_worker_is_replaced_and_the_others_continue(observe) -> None:
+    observed = observe(worker_functions.count, 2)
+    observed.wait_until_ready()
+    victim = observed.workers[0].pid
+    os.kill(victim, signal.SIGKILL)
+    assert observed.poll_until(lambda: observed.events) < 2.0
+    assert str(observed.events[0]) == "actor 0 was killed by SIGKILL; restarting in 0.1 s"
+    before = len(observed.counts(1))
+    observed.poll_until(lambda: observed.workers[0].pid != victim)
+    observed.poll_until(lambda: observed.has_counted(observed.workers[0].pid))
+    assert len(observed.counts(1)) > before
+    numbers = [count.number for count in observed.counts(1)]
+    assert numbers == list(range(len(numbers)))  # no message was lost or repeated
+
+
+def test_a_stopped_worker_is_killed_and_does_not_block_its_coordinator(observe) -> None:
+    observed = observe(worker_functions.echo)
+    observed.wait_until_ready()
+    victim = observed.workers[0].pid
+    os.kill(victim, signal.SIGSTOP)
+    begun = time.monotonic()
+    for _ in range(3):  # far more than a pipe holds
+        observed.pool.send(0, Say(0, {"big": np.zeros(1_000_000)}))
+    assert time.monotonic() - begun < QUICK.silence_seconds / 2
+    observed.poll_until(lambda: observed.events)
+    assert QUICK.silence_seconds <= time.monotonic() - begun + 0.6 < QUICK.silence_seconds + 3.0
+    assert observed.events[0].what.startswith("was silent for")
+    observed.poll_until(lambda: observed.pool.ready() == [0])
+    assert not psutil.pid_exists(victim)
+
+
+def test_a_worker_that_always_fails_is_dropped_with_its_reason(observe, capfd) -> None:
+    observed = observe(worker_functions.fail_at_once)
+    what = "failed: ValueError: this actor always fails"
+    with pytest.raises(WorkersLost, match=f"no actor is left; the last one {what}"):
+        observed.poll_until(lambda: False)
+    assert [event.what for event in observed.events] == [what] * 3
+
+
+def test_half_a_message_is_ignored(observe) -> None:
+    observed = observe(worker_functions.die_within_message)
+    observed.poll_until(lambda: observed.counts(0))
+    assert observed.events[0].what == "ended with exit code 3"
+    assert observed.counts(0)[0].number == 0 and not observed.counts(0)[0].arrays
+
+
+def test_a_worker_that_sends_garbage_is_replaced(observe) -> None:
+    observed = observe(worker_functions.send_garbage)
+    observed.poll_until(lambda: observed.events)
+    assert observed.events[0].what.startswith("sent bytes that cannot be read: a message of 7 byt")
+
+
+PARENT = """
+import sys, time, worker_functions
+from rookery.workers import ProcessWorker
+if __name__ == "__main__":
+    workers = [ProcessWorker(f"actor {n}", worker_functions.count, 1) for n in range(2)]
+    while not all(worker.received() for worker in workers):
+        time.sleep(0.05)
+    print(*(worker.pid for worker in workers), flush=True)
+    time.sleep(600)
+"""
+
+
+def test_no_worker_outlives_a_killed_coordinator(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, env=environment
+    ) as parent:
+        assert parent.stdout is not None
+        pids = [int(word) for word in parent.stdout.readline().split()]
+        assert len(pids) == 2 and all(map(psutil.pid_exists, pids))
+        parent.kill()
+        deadline = time.monotonic() + 5.0
+        while any(map(_is_alive, pids)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(_is_alive, pids))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_thread_limits_name_the_variables_of_all_libraries() -> None:
+    assert set(thread_limits(2).values()) == {"2"} and "OMP_NUM_THREADS" in thread_limits(2)
