@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice, rows, begin = np.random.default_rng(options.seed), window(), time.perf_counter()
-    config = replace(CONFIG, patience=2.0, checkpoint_every=10)
+    config = replace(CONFIG, silence_seconds=2.0, checkpoint_every=10)
     team, events = new_team(options.trainers, config, Accidental)
     struck: Counter[str] = Counter()
     longest = 0.0

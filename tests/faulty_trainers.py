@@ -20,7 +20,7 @@ from rookery.training.trainers.trainer import TrainerJob
 from rookery.workers import Channel, Cluster, WorkerEvent
 
 RULES = load_game("connect4")
-CONFIG = replace(TOGETHER, patience=4.0)
+CONFIG = replace(TOGETHER, silence_seconds=4.0)
 
 
 class Fallible(RankLearner):

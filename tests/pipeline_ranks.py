@@ -1,4 +1,4 @@
-"""What the ranks of a pipeline do in tests; here, where a process started anew can import it."""
+"""What the ranks of a pipeline do in tests, in a module that new processes can import."""
 
 import gc
 import json
@@ -16,21 +16,21 @@ from rank_processes import forbid_pickles
 from rookery.base import read_arrays, write_arrays
 from rookery.games import Game, load_game
 from rookery.learning import GroupFailed, Learner, LearningConfig, ProcessGroup, RankSpec
-from rookery.learning.pipeline.gradients import Pipeline, clip_gradients
+from rookery.learning.pipeline.gradients import PipelineGradients, clip_gradients
 from rookery.learning.pipeline.rank import PipelineLearner
-from rookery.learning.pipeline.transfer import deal_arrays, gather_arrays
+from rookery.learning.pipeline.transfer import gather_arrays, scatter_arrays
 from rookery.nets import NetConfig, build_net, split_net
 from rookery.replay import Batch
 
 CPU = torch.device("cpu")
 ROWS = 24
-CLIP_NORM = 0.1  # shorter than any gradient here
-PATIENCE = 30.0
+CLIP_NORM = 0.1  # smaller than every gradient here
+SILENCE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """A net over `ranks` ranks, and its batches in `accumulate` parts."""
+    """A network over `ranks` ranks, and its batches in `accumulate` parts."""
 
     ranks: int
     depth: int
@@ -67,10 +67,10 @@ CASES = (
 )
 
 
-def whole_net(rules: Game, depth: int) -> nn.Module:
-    """A net from a seed; its zero layers are filled, or the tower would have no gradient."""
+def whole_net(game: Game, depth: int) -> nn.Module:
+    """Build a network; zero layers are filled, since the tower would have no gradient."""
     config = NetConfig(width=8, depth=depth, value_width=8)
-    net = build_net(config, rules.planes_shape, rules.num_actions, seed=3)
+    net = build_net(config, game.planes_shape, game.num_actions, seed=3)
     stream = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for weight in net.parameters():
@@ -79,21 +79,22 @@ def whole_net(rules: Game, depth: int) -> nn.Module:
     return net
 
 
-def random_batch(rules: Game, update: int) -> Batch:
+def random_batch(game: Game, update: int) -> Batch:
     rng = np.random.default_rng(update)
-    legal = rng.random((ROWS, rules.num_actions)) < 0.7
+    legal = rng.random((ROWS, game.num_actions)) < 0.7
     legal[:, 0] = True
     policy = (legal * rng.uniform(0.1, 1, legal.shape)).astype(np.float32)
-    return Batch(
-        planes=rng.integers(2, size=(ROWS, *rules.planes_shape)).astype(np.float32),
-        policy=policy / policy.sum(axis=1, keepdims=True),
-        legal=legal,
-        wdl=rng.dirichlet(np.ones(3), ROWS).astype(np.float32),
+    arrays = (
+        rng.integers(2, size=(ROWS, *game.planes_shape)).astype(np.float32),
+        policy / policy.sum(axis=1, keepdims=True),
+        legal,
+        rng.dirichlet(np.ones(3), ROWS).astype(np.float32),
     )
+    return Batch(*map(torch.from_numpy, arrays))
 
 
 def updates(learner: Learner, numbers: range) -> np.ndarray:
-    """Make the updates; their losses as rows."""
+    """Make the updates; return their losses as rows."""
     reports = [learner.update(random_batch(learner.game, n), n / 20) for n in numbers]
     return np.array([list(asdict(report).values()) for report in reports])
 
@@ -103,20 +104,20 @@ def gradients(net: nn.Module) -> dict[str, np.ndarray]:
 
 
 def learn_all(rank: int, size: int, folder: Path) -> None:
-    """Go through the cases of `size` ranks, then see a neighbour vanish."""
+    """Run the cases of `size` ranks, then lose a rank."""
     torch.set_num_threads(1)
     forbid_pickles()
     store = FileStore(str(folder / "store"))
-    group = ProcessGroup(RankSpec(store, 1, rank, size, patience=PATIENCE))
+    group = ProcessGroup(RankSpec(store, 1, rank, size, silence_seconds=SILENCE_SECONDS))
     for case in CASES:
         if case.ranks == size:
             learn(case, folder, group)
-    lose_a_neighbour(folder, group)
+    lose_a_rank(folder, group)
 
 
 def learn(case: Case, folder: Path, group: ProcessGroup) -> None:
-    """Learn, write everything down, and go on from the middle with new learners."""
-    rules = load_game("tictactoe")
+    """Learn, write all results, and continue from the middle with new learners."""
+    game = load_game("tictactoe")
     learner = new_learner(case, group)
     weights = held_weights()
     losses = updates(learner, range(1))
@@ -126,10 +127,10 @@ def learn(case: Case, folder: Path, group: ProcessGroup) -> None:
     write_whole(middle, learner.state())
     losses = np.concatenate([losses, updates(learner, range(case.halfway, case.num_updates))])
     other = new_learner(case, group)
-    other.restore(dealt(case, read_arrays(middle)[0] if group.rank == 0 else {}, group))
+    other.restore(scattered(case, read_arrays(middle)[0] if group.rank == 0 else {}, group))
     updates(other, range(case.halfway, case.num_updates))
     ends, others, play = learner.state(), other.state(), learner.play_arrays()
-    raw, norm = raw_gradients(rules, case, group)
+    raw, norm = raw_gradients(game, case, group)
     write_whole(folder / f"{case.name}-end", ends)
     write_whole(folder / f"{case.name}-other", others)
     write_whole(folder / f"{case.name}-play", play)
@@ -140,44 +141,46 @@ def learn(case: Case, folder: Path, group: ProcessGroup) -> None:
 
 
 def new_learner(case: Case, group: ProcessGroup) -> PipelineLearner:
-    rules = load_game("tictactoe")
-    net = whole_net(rules, case.depth)
-    return PipelineLearner(rules, net, config=case.config, seed=0, group=group, device=CPU)
+    game = load_game("tictactoe")
+    net = whole_net(game, case.depth)
+    return PipelineLearner(game, net, config=case.config, seed=0, group=group, device=CPU)
 
 
-def dealt(case: Case, whole: dict[str, np.ndarray], group: ProcessGroup) -> dict[str, np.ndarray]:
-    """This rank's share of a whole state that the first has."""
+def scattered(
+    case: Case, whole: dict[str, np.ndarray], group: ProcessGroup
+) -> dict[str, np.ndarray]:
+    """Return this rank's part of the whole state that the root has."""
     net = whole_net(load_game("tictactoe"), case.depth)
     parts = [split_net(net, rank, num_parts=group.size) for rank in range(group.size)]
-    return deal_arrays(whole, parts, group=group)
+    return scatter_arrays(whole, parts, group=group)
 
 
 def held_weights() -> int:
-    """Numbers in all the trainable weights of this process."""
+    """Return the number of trainable parameters in this process."""
     gc.collect()
     weights = [thing for thing in gc.get_objects() if isinstance(thing, nn.Parameter)]
     return sum(weight.numel() for weight in weights if weight.requires_grad)
 
 
 def raw_gradients(
-    rules: Game, case: Case, group: ProcessGroup
+    game: Game, case: Case, group: ProcessGroup
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Gradients of a method used alone, not clipped, and the norm that clipping them tells."""
-    part = split_net(whole_net(rules, case.depth), group.rank, num_parts=group.size)
-    method = Pipeline(
+    """Return gradients before clipping, and the norm that clipping returns."""
+    part = split_net(whole_net(game, case.depth), group.rank, num_parts=group.size)
+    method = PipelineGradients(
         part,
-        planes_shape=rules.planes_shape,
+        planes_shape=game.planes_shape,
         group=group,
         config=replace(case.config, value_weight=0.5),
         precision=case.precision,
     )
-    method.gradients(random_batch(rules, 0))
+    method.gradients(random_batch(game, 0))
     raw = gather_arrays(gradients(part), group=group)
     return raw, clip_gradients(part, CLIP_NORM, group=group).item()
 
 
 def write_whole(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """The first rank writes; the others have nothing, and wait until it is there."""
+    """Write at the root; the other ranks have nothing, and wait for it."""
     is_first = distributed.get_rank() == 0
     assert bool(arrays) == is_first
     if is_first:
@@ -185,8 +188,8 @@ def write_whole(path: Path, arrays: dict[str, np.ndarray]) -> None:
     distributed.barrier()
 
 
-def lose_a_neighbour(folder: Path, group: ProcessGroup) -> None:
-    """The last rank vanishes; how long the others took to notice is written down."""
+def lose_a_rank(folder: Path, group: ProcessGroup) -> None:
+    """End the last rank; write how long the others took to notice."""
     learner = new_learner(next(c for c in CASES if c.ranks == group.size), group)
     updates(learner, range(1))
     if group.rank == group.size - 1:

@@ -1,4 +1,4 @@
-"""Real ranks: processes that learn together, each for itself and then compared."""
+"""Ranks in separate processes that learn together; their states are compared."""
 
 import multiprocessing
 import time
@@ -12,10 +12,10 @@ import torch
 from torch.distributed import FileStore, distributed_c10d
 
 from rookery.base import generator, read_arrays, write_arrays
-from rookery.games import Game, GameRecord, load_game
+from rookery.games import Game, load_game
 from rookery.learning import Learner, LearningConfig, RankLearner, RankSpec
 from rookery.nets import NetConfig, build_net
-from rookery.replay import ReplayConfig, Samples, Window
+from rookery.replay import ReplayConfig, Rows, Window, concatenate, new_rows
 
 LIMIT = 120.0
 TOGETHER = LearningConfig(
@@ -40,57 +40,52 @@ class Job:
     updates: int
     folder: Path
     delay: float = 0.0
-    """Seconds that its net takes more for every row."""
+    """Additional seconds per row that its network takes."""
     rows: int = 400
     net: NetConfig = RESIDUAL
 
 
-def random_window(rules: Game, rows: int) -> Window:
-    """Positions of random games with random targets."""
-    rng, window = generator(0, "rank test"), Window(rules, ReplayConfig())
-    records = [one_row(rules, random_moves(rules, rng), rng=rng) for _ in range(rows)]
-    window.add(Samples.from_records(records, 0))
+def random_window(game: Game, rows: int) -> Window:
+    """Return positions of random games with random targets."""
+    rng, window = generator(0, "rank test"), Window(game, ReplayConfig())
+    positions = [random_moves(game, rng) for _ in range(rows)]
+    window.add(concatenate([one_row(game, moves, rng=rng) for moves in positions]))
     return window
 
 
-def random_moves(rules: Game, rng: np.random.Generator) -> list[int]:
-    """Up to four legal moves."""
+def random_moves(game: Game, rng: np.random.Generator) -> list[int]:
+    """Return up to four legal moves."""
     moves: list[int] = []
     for _ in range(int(rng.integers(5))):
-        moves.append(int(rng.choice(rules.legal_actions(rules.replay(moves)))))
+        moves.append(int(rng.choice(game.legal_actions(game.replay(moves)))))
     return moves
 
 
-def one_row(rules: Game, moves: list[int], *, rng: np.random.Generator) -> GameRecord:
-    """The position after `moves` with random targets."""
-    states = rules.blank_states(1)
-    states[0] = rules.replay(moves)
-    legal = rules.legal_actions(states[0])
-    return GameRecord(
-        states=states,
-        actions=np.array(legal[:1], np.int16),
-        values=np.array([[rng.uniform(-0.5, 0.5), 0.3]], np.float32),
-        policy_starts=np.array([0, len(legal)], np.int32),
-        policy_actions=np.array(legal, np.int16),
-        policy=rng.dirichlet(np.ones(len(legal))).astype(np.float16),
-        result=int(rng.integers(-1, 2)),
-        first_ply=0,
-    )
+def one_row(game: Game, moves: list[int], *, rng: np.random.Generator) -> Rows:
+    """Return the position after `moves` with random targets."""
+    rows, state = new_rows(game, 1), game.replay(moves)
+    legal = game.legal_actions(state)
+    rows.states[0], rows.num_legal[0], rows.moves[0] = state, len(legal), legal[0]
+    rows.legal[0, : len(legal)] = legal
+    rows.policy[0, : len(legal)] = 32767 * rng.dirichlet(np.ones(len(legal)))
+    rows.values[0], rows.draws[0] = rng.uniform(-0.5, 0.5), 0.3
+    rows.results[0] = rng.integers(-1, 2)
+    return rows
 
 
 def new_learner(
     kind: type[Learner], config: LearningConfig, shape: NetConfig = RESIDUAL
 ) -> Learner:
-    """A learner of Connect Four with a small tower."""
-    rules = load_game("connect4")
-    net = build_net(shape, rules.planes_shape, rules.num_actions, seed=3)
-    return kind(rules, net, config=config, seed=7)
+    """Return a learner of Connect Four with a small network."""
+    game = load_game("connect4")
+    net = build_net(shape, game.planes_shape, game.num_actions, seed=3)
+    return kind(game, net, config=config, seed=7)
 
 
 def learn_alone(
     config: LearningConfig, updates: int, rows: int = 400, *, net: NetConfig = RESIDUAL
 ) -> Learner:
-    """The same in one process."""
+    """Return a single learner after `updates` updates."""
     learner = new_learner(Learner, config, net)
     learner.learn(random_window(learner.game, rows), updates, progress=0.2)
     return learner
@@ -99,7 +94,7 @@ def learn_alone(
 def learn_together(
     config: LearningConfig, size: int, updates: int, folder: Path, **more: Any
 ) -> list[dict[str, Any]]:
-    """The states that `size` ranks come to, and what each says of its stretch."""
+    """Return the final states of `size` ranks, with their losses, rows and traffic."""
     delays = more.pop("delays", [0.0] * size)
     answers: Queue[tuple[int, dict[str, Any]]] = SPAWN.Queue()
     jobs = [
@@ -118,7 +113,7 @@ def learn_together(
 
 
 def forbid_pickles() -> None:
-    """Have torch refuse to unpickle what another rank of this process's group sends."""
+    """Make torch refuse to unpickle what another rank sends."""
 
     def refuse(*arguments: Any) -> None:
         raise AssertionError("a rank has sent a pickle")
@@ -140,21 +135,21 @@ def _learn(job: Job, answers: "Queue[tuple[int, dict[str, Any]]]") -> None:
     try:
         job.folder.mkdir(exist_ok=True)
         store = FileStore(str(job.folder / "store"))
-        place = RankSpec(store, 1, job.rank, job.size, patience=20.0)
-        learner.join(place, source=0)
-        stretch = learner.learn_until(window, job.updates, progress=0.2)
+        spec = RankSpec(store, 1, job.rank, job.size, silence_seconds=20.0)
+        learner.join(spec, source=0)
+        result = learner.learn_until(window, job.updates, progress=0.2)
         write_arrays(job.folder / str(job.rank), learner.state())
     except Exception as error:
         answers.put((job.rank, {"broken": repr(error)}))
         raise
     told = {
-        "losses": vars(stretch.report.losses) if stretch.report else {},
-        "rows": stretch.report.rows if stretch.report else 0,
-        "sent": stretch.traffic.sent,
-        "mine": np.asarray(learner._mine).tolist(),
+        "losses": vars(result.report.losses) if result.report else {},
+        "rows": result.report.rows if result.report else 0,
+        "sent": result.traffic.sent,
+        "offsets": learner._offsets.tolist(),
     }
     answers.put((job.rank, told))
-    time.sleep(LIMIT)  # until everybody is done
+    time.sleep(LIMIT)  # until all ranks are done
 
 
 def _slow_down(learner: Learner, delay: float) -> None:

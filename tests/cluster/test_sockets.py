@@ -29,7 +29,7 @@ def names(sockets: set[tuple[str, str, int]]) -> set[str]:
 
 
 def test_a_local_ray_and_its_trainers_listen_on_loopback_only(cluster: Cluster) -> None:
-    pool, _ = new_pool(2, replace(CONFIG, patience=20.0), cluster=cluster)
+    pool, _ = new_pool(2, replace(CONFIG, silence_seconds=20.0), cluster=cluster)
     with closing(pool):
         rows = window()
         while len(pool.learn(rows, 1, progress=0.2).ranks) < 2:

@@ -1,4 +1,4 @@
-"""A small net and a window of random Tic-Tac-Toe positions with random targets."""
+"""A small network and a window of random Tic-Tac-Toe positions with random targets."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,18 @@ from torch import Tensor, nn
 from rank_processes import one_row, random_moves
 from rookery.base import generator
 from rookery.games import Game, load_game
-from rookery.replay import ReplayConfig, Samples, Window
+from rookery.replay import ReplayConfig, Window, concatenate
 
 
 class TinyNet(nn.Module):
     """A convolution with batch norm and two linear heads."""
 
-    def __init__(self, rules: Game, norm: bool = True) -> None:
+    def __init__(self, game: Game, norm: bool = True) -> None:
         super().__init__()
-        planes, height, width = rules.planes_shape
+        planes, height, width = game.planes_shape
         self.conv = nn.Conv2d(planes, 16, 3, padding=1)
         self.norm = nn.BatchNorm2d(16) if norm else nn.Identity()
-        self.policy = nn.Linear(16 * height * width, rules.num_actions)
+        self.policy = nn.Linear(16 * height * width, game.num_actions)
         self.wdl = nn.Linear(16 * height * width, 3)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
@@ -30,7 +30,7 @@ class TinyNet(nn.Module):
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Nets this small lose more by sharing work than they win."""
+    """Use one thread: networks this small are slower with more."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -47,8 +47,7 @@ def make_window(tictactoe: Game):
     def make(positions: list[list[int]]) -> Window:
         window = Window(tictactoe, ReplayConfig())
         rng = generator(0, "test targets")
-        rows = [one_row(tictactoe, moves, rng=rng) for moves in positions]
-        window.add(Samples.from_records(rows, 0))
+        window.add(concatenate([one_row(tictactoe, moves, rng=rng) for moves in positions]))
         return window
 
     return make

@@ -42,7 +42,7 @@ def test_an_unknown_precision_is_answered_with_the_nearest():
         ("compiled", True),
     ],
 )
-def test_what_a_cut_net_has_no_use_for_is_refused(name, value):
+def test_settings_without_meaning_in_a_pipeline_are_refused(name, value):
     with pytest.raises(ConfigError, match=rf"learning\.{name} is {value}, .*method=pipeline"):
         LearningConfig(method="pipeline", **{name: value})
     LearningConfig(method="pipeline", balance_every=0)

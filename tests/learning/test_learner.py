@@ -1,4 +1,4 @@
-"""The learner: it learns, averages, owes, and goes on bit for bit."""
+"""The learner: it learns, averages its weights, and continues bit for bit."""
 
 from dataclasses import replace
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from rookery.base import FileDamaged, RookeryError, generator, read_arrays, write_arrays
+from rookery.base import FileDamaged, RookeryError, read_arrays, seeds, write_arrays
 from rookery.learning import Learner, LearningConfig, LearningDiverged
-from rookery.replay import Batch, Window, deal, sample
+from rookery.replay import Batch, Window
 
 CONFIG = LearningConfig(batch_size=32, precision="float32", warmup_updates=3, learning_rate=0.01)
 
@@ -22,8 +22,12 @@ def make_learner(tictactoe, make_net):
 
 
 def draw(window: Window, step: int = 0, batch_size: int = 32) -> Batch:
-    rng = generator(9, "test", step)
-    return sample(window, rng, rows=rng.integers(len(window), size=batch_size), result_mix=0.5)
+    return dealt(window, step, batch_size, stream=np.uint64(9))
+
+
+def dealt(window: Window, update: int, batch_size: int, *, stream: np.uint64) -> Batch:
+    card, offsets = np.array([batch_size * update]), np.arange(batch_size)
+    return window.batch(card, offsets, stream=stream, result_mix=0.5)
 
 
 def same_bits(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
@@ -36,11 +40,9 @@ def test_ten_updates_equal_five_saved_restored_and_five_more(
     tmp_path, tictactoe, make_learner, window
 ):
     whole = make_learner()
-    whole.owe(50)
     whole.learn(window, 10, progress=0.3)
 
     first = make_learner()
-    first.owe(50)
     first.learn(window, 5, progress=0.3)
     write_arrays(tmp_path / "learner", first.state())
     second = make_learner(net_seed=77)
@@ -76,7 +78,7 @@ def test_the_loss_falls_to_the_entropy_of_the_targets(make_learner, make_window)
     for progress in (0.0, 0.5, 1.0):
         after = learner.learn(window, 60, progress=progress).losses
     batch = draw(window, batch_size=2000)
-    floor = torch.special.entr(torch.from_numpy(batch.wdl)).sum(1).mean().item()
+    floor = torch.special.entr(batch.wdl).sum(1).mean().item()
     assert before.policy_kl > 0.2
     assert after.policy_kl < 0.02
     assert after.value == pytest.approx(floor, abs=0.05)
@@ -111,10 +113,10 @@ def test_an_update_is_that_of_torchs_adamw(make_learner, make_net, window):
     for step in range(3):
         batch = draw(window, step)
         learner.update(batch, 0.0)
-        logits, wdl = net(torch.from_numpy(batch.planes))
-        logits = logits.masked_fill(~torch.from_numpy(batch.legal), -1e9)
-        loss = -(torch.from_numpy(batch.policy) * logits.log_softmax(1)).sum(1).mean()
-        loss = loss - (torch.from_numpy(batch.wdl) * wdl.log_softmax(1)).sum(1).mean()
+        logits, wdl = net(batch.planes)
+        logits = logits.masked_fill(~batch.legal, -1e9)
+        loss = -(batch.policy * logits.log_softmax(1)).sum(1).mean()
+        loss = loss - (batch.wdl * wdl.log_softmax(1)).sum(1).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -156,16 +158,6 @@ def test_the_early_average_forgets_the_random_start(make_learner, window):
     assert behind < 0.5 * moved
 
 
-def test_fractions_of_an_update_are_owed(make_learner):
-    learner = make_learner(replace(CONFIG, batch_size=32, reuse=1.5))
-    due = [learner.owe(rows) for rows in (10, 10, 10, 1000)]
-    assert due == [0, 0, 1, 47]
-    assert sum(due) * 32 + learner.rows_owed == 1.5 * 1030
-    other = make_learner()
-    other.restore(learner.state())
-    assert other.rows_owed == learner.rows_owed
-
-
 def test_the_report_counts_what_was_done(make_learner, window):
     report = make_learner(replace(CONFIG, warmup_updates=0)).learn(window, 4, progress=1.0)
     assert (report.updates, report.rows) == (4, 128)
@@ -176,10 +168,8 @@ def test_the_report_counts_what_was_done(make_learner, window):
 def test_learning_reports_the_mean_of_its_updates(make_learner, window):
     one, other = make_learner(), make_learner()
     report = one.learn(window, 3, progress=0.1)
-    rows = [deal(len(window), seed=5, first=32 * n, count=32) for n in range(3)]
-    batches = [
-        sample(window, generator(5, "sample", n), rows=rows[n], result_mix=0.5) for n in range(3)
-    ]
+    stream = seeds(1, 5, "batches")[0]
+    batches = [dealt(window, update, 32, stream=stream) for update in range(3)]
     totals = [other.update(batch, 0.1).total for batch in batches]
     assert report.losses.total == pytest.approx(np.mean(totals), rel=1e-9)
     assert same_bits(one.state(), other.state())

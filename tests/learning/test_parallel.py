@@ -1,4 +1,4 @@
-"""Ranks that learn together come to what one learner comes to, in real processes."""
+"""Ranks in separate processes: DDP equals a single learner, local SGD averages independent ones."""
 
 import shutil
 from dataclasses import replace
@@ -11,16 +11,38 @@ from apart import apart
 from rank_processes import TOGETHER as CONFIG
 from rank_processes import learn_alone, learn_together, new_learner, random_window
 from rookery.learning import Learner, LearningConfig
-from rookery.learning.parallel.balance import fair_shares, rows_of
+from rookery.learning.parallel.balance import even_shares, fair_shares, rows_of
 from rookery.nets import NetConfig
-from rookery.replay import deal
+
+LOCAL_SGD = replace(CONFIG, method="data_parallel", learning_rate=1e-3)
+every_method = pytest.mark.parametrize(
+    "synchronise", ["all_reduce", "gather_broadcast", "parameter_server"]
+)
 
 
 def test_the_measure_sees_a_single_missing_update() -> None:
     assert apart(learn_alone(CONFIG, 100).state(), learn_alone(CONFIG, 99).state()) > 0.005
 
 
-@pytest.mark.parametrize("synchronise", ["all_reduce", "gather_broadcast", "parameter_server"])
+@every_method
+def test_the_gradients_of_an_update_are_those_of_a_single_learner(
+    tmp_path: Path, synchronise: str
+) -> None:
+    config = replace(CONFIG, synchronise=synchronise, clip_norm=1e9)
+    expected = gradients_of(learn_alone(config, 1).state())
+    found = gradients_of(learn_together(config, 2, 1, tmp_path)[0]["state"])
+    largest = max(np.abs(array).max() for array in expected.values())
+    assert sorted(found) == sorted(expected)
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=1e-3, atol=1e-6 * largest, err_msg=name)
+
+
+def gradients_of(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return AdamW's first moments, which after one update are a tenth of the gradients."""
+    return {name: array for name, array in state.items() if name.endswith(".exp_avg")}
+
+
+@every_method
 def test_a_hundred_updates_together_equal_those_alone(tmp_path: Path, synchronise: str) -> None:
     config = replace(CONFIG, synchronise=synchronise)
     alone = learn_alone(config, 100).state()
@@ -34,19 +56,17 @@ def test_a_hundred_updates_together_equal_those_alone(tmp_path: Path, synchronis
 def test_batches_in_parts_and_uneven_ranks_change_nothing(tmp_path: Path) -> None:
     config = replace(CONFIG, accumulate=2, balance_every=5, max_batch_ratio=4.0)
     found = learn_together(config, 3, 40, tmp_path, delays=[0.0, 0.0, 0.002])
-    shares = [len(rank["mine"]) for rank in found]
+    shares = [len(rank["offsets"]) for rank in found]
     assert sum(shares) == 48 and shares[2] < min(shares[:2]) and max(shares) <= 4.5 * shares[2]
     alone = learn_alone(replace(config, method="single"), 40).state()
     assert apart(alone, found[0]["state"]) < 2e-3
 
 
-def test_every_row_is_seen_by_one_rank_an_epoch() -> None:
+def test_every_row_of_a_batch_belongs_to_one_rank() -> None:
     shares = fair_shares(48, [3.0, 1.0, 2.0], largest_ratio=4.0)
-    seen = []
-    for update in range(10):
-        dealt = deal(480, seed=7, first=48 * update, count=48)
-        seen += [dealt[rows_of(rank, shares, parts=1)] for rank in range(3)]
-    assert sorted(np.concatenate(seen)) == list(range(480))
+    offsets = [rows_of(rank, shares, parts=2) for rank in range(3)]
+    assert [len(each) for each in offsets] == [2 * share for share in shares]
+    assert sorted(np.concatenate(offsets)) == list(range(96))
 
 
 @pytest.mark.parametrize("rates", [[1.0, 1.0], [9.0, 1.0, 1.0], [5.0, 0.1], [2.0, 1.0, 3.0]])
@@ -70,24 +90,51 @@ def test_compressed_gradients_keep_ranks_equal_and_learn(tmp_path: Path, compres
     assert found[0]["losses"]["total"] < losses_at_first(config)
 
 
-@pytest.mark.parametrize("synchronise", ["all_reduce", "gather_broadcast", "parameter_server"])
-def test_apart_and_averaged(tmp_path: Path, synchronise: str) -> None:
-    config = replace(
-        CONFIG,
-        method="data_parallel",
-        sync_every=4,
-        synchronise=synchronise,
-        outer_momentum=0.5,
-        learning_rate=1e-3,
-    )
+@every_method
+def test_local_sgd_averages_the_weights_of_independent_learners(
+    tmp_path: Path, synchronise: str
+) -> None:
+    config = replace(LOCAL_SGD, sync_every=3, synchronise=synchronise)
+    alone = [trained_apart(config, rank, 3) for rank in range(2)]
+    mean = {name: (alone[0][name] + alone[1][name]) / 2 for name in alone[0]}
+    assert max(np.abs(mean[name] - alone[0][name]).max() for name in mean) > 1e-4
+    found = learn_together(config, 2, 3, tmp_path)
+    for rank in found:
+        weights = weights_of(rank["state"])
+        for name in mean:
+            np.testing.assert_allclose(weights[name], mean[name], atol=2e-6, err_msg=name)
+
+
+def trained_apart(config: LearningConfig, rank: int, updates: int) -> dict[str, np.ndarray]:
+    """Return the weights of a single learner that sees only the rows of one of two ranks."""
+    learner = new_learner(Learner, replace(config, method="single"))
+    learner._offsets = rows_of(rank, even_shares(config.batch_size, 2), parts=1)
+    learner.learn(random_window(learner.game, 400), updates, progress=0.2)
+    return weights_of(learner.state())
+
+
+def weights_of(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the weights and the statistics of batch norm."""
+    return {n: a for n, a in state.items() if n.startswith("net.") and a.dtype == np.float32}
+
+
+@every_method
+def test_local_sgd_leaves_all_ranks_with_equal_weights(tmp_path: Path, synchronise: str) -> None:
+    config = replace(LOCAL_SGD, sync_every=4, outer_momentum=0.5, synchronise=synchronise)
     found = learn_together(config, 2, 10, tmp_path)
-    weights = [
-        {n: a for n, a in rank["state"].items() if n.startswith("net.") and a.dtype == np.float32}
-        for rank in found
-    ]
+    weights = [weights_of(rank["state"]) for rank in found]
+    start = weights_of(new_learner(Learner, config).state())
     for name in weights[0]:
-        np.testing.assert_array_equal(weights[0][name], weights[1][name])
-    assert apart(learn_alone(config, 10).state(), found[0]["state"]) < 1.0
+        np.testing.assert_array_equal(weights[0][name], weights[1][name], err_msg=name)
+    assert any((weights[0][name] != start[name]).any() for name in start)
+
+
+def test_local_sgd_of_one_rank_is_a_single_learner(tmp_path: Path) -> None:
+    config = replace(LOCAL_SGD, sync_every=2)
+    found = weights_of(learn_together(config, 1, 10, tmp_path)[0]["state"])
+    expected = weights_of(learn_alone(replace(config, method="single"), 10).state())
+    for name in expected:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-5, err_msg=name)
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a compiler")

@@ -95,7 +95,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_a_safetensors_file_of_another_tool_is_refused():
     payload = safetensors.torch.save({"a": torch.zeros(3)})
-    with pytest.raises(FileDamaged, match="not a Rookery net"):
+    with pytest.raises(FileDamaged, match="not a Rookery file"):
         unpack(payload)
 
 

@@ -1,4 +1,4 @@
-"""Self-play: every record is a legal game that the rules confirm, and no two runs of it collide."""
+"""Self-play: every game is legal, its rows follow from its moves, and no two seeds collide."""
 
 from typing import Any
 
@@ -6,77 +6,96 @@ import numpy as np
 import pytest
 
 import toy
-from rookery.base import ConfigError
-from rookery.games import LOSS, ONGOING, GameRecord, load_game
+from rookery.base import ConfigError, read_arrays, write_arrays
+from rookery.games import LOSS, ONGOING, load_game
+from rookery.replay import Rows, concatenate, count
 from rookery.search import SearchConfig
-from rookery.selfplay import SelfPlay, SelfPlayConfig
+from rookery.selfplay import CpuSelfPlay, Played, SelfPlayConfig, merge_reports, report_rows
+from selfplay_games import check_end, check_game, check_report, key_of, keys_of, split_games
+from slow_replay import same
 
 CONNECT4 = load_game("connect4")
 
 
-def new_selfplay(seed: int = 1, **settings: Any) -> SelfPlay:
+def new_selfplay(seed: int = 1, method: str = "gumbel", **settings: Any) -> CpuSelfPlay:
     config = SelfPlayConfig(**({"games": 24, "simulations": "8"} | settings))
-    return SelfPlay(
-        CONNECT4, toy.hashed(7), config=config, search=SearchConfig(considered=4), seed=seed
-    )
+    search = SearchConfig(method=method, considered=4)
+    return CpuSelfPlay(CONNECT4, toy.hashed(7), config=config, search=search, seed=seed)
 
 
-def play(moves: int = 60, seed: int = 1, **settings: Any) -> list[GameRecord]:
-    return new_selfplay(seed, **settings).play(moves, progress=0.0)[0]
+def play(moves: int = 60, seed: int = 1, **settings: Any) -> Played:
+    return new_selfplay(seed, **settings).play(moves, progress=0.0, iteration=5)
 
 
-def replay(record: GameRecord) -> Any:
-    """The final state, after checking every move and position of the record."""
-    state = record.states[0].copy()
-    for ply, action in enumerate(record.actions):
-        assert state == record.states[ply]
-        assert CONNECT4.rules.outcome(state) == ONGOING
-        assert action in CONNECT4.legal_actions(state)
-        CONNECT4.rules.play(state, int(action))
-    return state
+def games_of(played: Played) -> list[Rows]:
+    return split_games(played.rows)
 
 
-def test_records_replay_to_the_result_they_claim() -> None:
-    records = play()
-    assert len(records) > 24
-    for record in records:
-        outcome = CONNECT4.rules.outcome(replay(record))
-        assert outcome != ONGOING
-        assert record.result == (outcome if len(record) % 2 == 0 else -outcome)
+def test_moves_lead_from_row_to_row_and_to_the_result() -> None:
+    played = play()
+    games = games_of(played)
+    assert len(games) > 24
+    for game in games:
+        assert check_game(CONNECT4, game) != ONGOING
+        check_end(CONNECT4, game)
+    assert (played.rows.iterations == 5).all()
 
 
-def test_policies_cover_exactly_the_legal_moves_and_sum_to_one() -> None:
-    for record in play(moves=30):
-        for ply, state in enumerate(record.states):
-            row = slice(record.policy_starts[ply], record.policy_starts[ply + 1])
-            assert record.policy_actions[row].tolist() == CONNECT4.legal_actions(state)
-            assert record.policy[row].astype(np.float64).sum() == pytest.approx(1.0, abs=0.01)
+def test_the_report_is_a_recount_of_the_games() -> None:
+    played = play(opening_share=0.7, opening_plies=5)
+    check_report(played.report, played.rows)
+    assert played.report.positions == 60 * 24
+    assert played.report.simulations == 60 * 24 * 8
+    assert 0 < played.report.evaluations <= 60 * 24 * (8 + 1)
+
+
+def test_equal_games_are_counted_as_duplicates() -> None:
+    games = games_of(play(moves=30))[:4]
+    rows = concatenate([games[0], games[1], games[0], games[2], games[0], games[3]])
+    none = {"positions": 0, "simulations": 0, "evaluations": 0, "seconds": 1.0}
+    report = report_rows(rows, **none, resign_checks=0, resign_errors=0)
+    assert report.duplicate_games == pytest.approx(2 / 6)
+
+
+def test_merged_reports_count_the_games_of_all() -> None:
+    parts = [play(moves=40, seed=seed, opening_share=0.7) for seed in (1, 2)]
+    merged = merge_reports([played.report for played in parts])
+    rows = concatenate([played.rows for played in parts])
+    check_report(merged, rows)
+    assert merged.positions == sum(played.report.positions for played in parts)
+
+
+def test_no_moves_finish_no_games() -> None:
+    played = new_selfplay().play(0, progress=0.0, iteration=0)
+    assert count(played.rows) == 0
+    assert played.report.games == 0 and played.report.mean_length == 0.0
 
 
 def test_the_last_position_before_a_win_is_known_to_be_won() -> None:
-    won = [record for record in play() if record.results()[-1] == 1]
-    proved = [record.values[-1, 0] == 1.0 for record in won]
-    assert np.mean(proved) > 0.9
+    won = [game for game in games_of(play()) if game.results[-1] == 1]
+    assert np.mean([game.values[-1] == 1.0 for game in won]) > 0.9
 
 
 def test_openings_have_at_most_the_plies_asked_for_and_differ() -> None:
-    records = play(opening_share=1.0, opening_plies=8)
-    plies = {record.first_ply for record in records}
-    assert plies == set(range(1, 9))
-    assert len({record.states[0].tobytes() for record in records}) > len(records) / 2
+    games = games_of(play(opening_share=1.0, opening_plies=8))
+    assert {int(game.openings[0]) for game in games} == set(range(1, 9))
+    long = [game for game in games if game.openings[0] >= 5]
+    assert len({game.states[0].tobytes() for game in long}) > 0.9 * len(long) > 10
 
 
-def test_games_of_one_ply_have_room_for_drawing_their_openings() -> None:
+def test_games_of_one_ply_have_space_for_drawing_their_openings() -> None:
     selfplay = new_selfplay(max_plies=1, opening_share=1.0, opening_plies=3)
-    assert selfplay.state()["history.states"].shape[1] == 2
-    for record in selfplay.play(6, progress=0.0)[0]:
-        assert len(record.actions) == 1
-        replay(record)
+    assert selfplay.state()["rows.states"].shape[1] == 2
+    games = games_of(selfplay.play(6, progress=0.0, iteration=0))
+    assert len(games) == 6 * 24
+    for game in games:
+        assert count(game) == 1
+        check_end(CONNECT4, game, max_plies=1)
 
 
-def test_an_opening_seldom_leaves_a_win_on_the_board() -> None:
-    records = play(opening_share=1.0, opening_plies=12)
-    openings = [record.states[0] for record in records if record.first_ply > 6]
+def test_an_opening_seldom_leaves_an_immediate_win() -> None:
+    games = games_of(play(opening_share=1.0, opening_plies=12))
+    openings = [game.states[0] for game in games if game.openings[0] > 6]
     assert np.mean([can_win(state) for state in openings]) < 0.2
 
 
@@ -90,60 +109,92 @@ def can_win(state: Any) -> bool:
 
 
 def test_without_openings_every_game_begins_at_the_start() -> None:
-    records = play(opening_share=0.0)
-    assert {record.states[0].tobytes() for record in records} == {
-        CONNECT4.new_states(1)[0].tobytes()
-    }
+    rows = play(opening_share=0.0).rows
+    first = {game.states[0].tobytes() for game in split_games(rows)}
+    assert first == {CONNECT4.new_states(1)[0].tobytes()}
+    assert not rows.openings.any()
 
 
 def test_two_seeds_share_no_game() -> None:
     """Short games may be equal by chance."""
     first, second = (
-        {record.fingerprint() for record in play(seed=seed) if len(record) > 10} for seed in (1, 2)
+        {key_of(game) for game in games_of(play(seed=seed)) if count(game) > 10} for seed in (1, 2)
     )
     assert len(first) > 50 and not first & second
 
 
 def test_the_same_seed_plays_the_same_games() -> None:
-    assert [r.fingerprint() for r in play(seed=5)] == [r.fingerprint() for r in play(seed=5)]
+    assert same(play(seed=5).rows, play(seed=5).rows)
 
 
-def test_temperature_beyond_the_first_plies_is_off() -> None:
-    settings: Any = {"opening_share": 0.0, "temperature_plies": 0}
-    drawn = play(**settings | {"temperature_plies": 42})
-    fixed = play(**settings)
-    assert len({r.fingerprint() for r in drawn}) > len({r.fingerprint() for r in fixed}) / 2
+def preferences(games: list[Rows], plies: slice) -> np.ndarray:
+    """Return the probability of each move made, as a share of the likeliest move's."""
+    shares = []
+    for game in games:
+        for i in range(count(game))[plies]:
+            policy = game.policy[i, : game.num_legal[i]]
+            made = game.legal[i, : game.num_legal[i]].tolist().index(game.moves[i])
+            shares.append(policy[made] / policy.max())
+    return np.array(shares)
 
 
-def test_where_nobody_resigns_those_who_would_have_been_wrong_are_counted() -> None:
-    selfplay = new_selfplay(resign=0.01, resign_check=1.0)
-    records, report = selfplay.play(42, progress=0.0)
-    assert all(CONNECT4.rules.outcome(replay(record)) != ONGOING for record in records)
-    assert 0 < report.resign_errors < report.resign_checks <= report.games
-    assert report.resign_checks == sum(_gave_up(record, 0.01) != 0 for record in records)
+def test_moves_are_drawn_from_the_policy_in_the_first_plies_only() -> None:
+    games = games_of(play(method="puct", opening_share=0.0, temperature_plies=4))
+    assert (preferences(games, slice(4, None)) == 1).all()
+    assert (preferences(games, slice(0, 4)) == 1).mean() < 0.8
 
 
-def _gave_up(record: GameRecord, threshold: float) -> int:
-    """The row of the first player who would have resigned, counted from 1; 0 if none."""
-    low = np.flatnonzero(record.values[:-1, 0] < -threshold)
-    return int(low[0]) + 1 if len(low) else 0
+def test_a_low_temperature_leaves_only_the_best_moves() -> None:
+    games = games_of(play(opening_share=0.0, temperature_plies=42, temperature=0.01))
+    assert preferences(games, slice(None)).min() > 0.8  # 0.8 ** 100 is 2e-10
 
 
-def test_a_player_who_resigns_loses_before_the_board_says_so() -> None:
-    early = [r for r in play(resign=0.01) if CONNECT4.rules.outcome(replay(r)) == ONGOING]
+def test_drawn_moves_are_as_frequent_as_the_policy_says() -> None:
+    games = games_of(play(opening_share=0.0, temperature_plies=42, moves=80))
+    is_best = preferences(games, slice(None)) == 1
+    policies = [game.policy[i, : game.num_legal[i]] for game in games for i in range(count(game))]
+    best = np.array([policy.max() / 32767 for policy in policies])
+    spread = np.sqrt((best * (1 - best)).sum()) / len(best)
+    assert abs(is_best.mean() - best.mean()) < 4 * spread < 0.05
+
+
+def test_players_that_would_have_resigned_wrongly_are_counted() -> None:
+    played = play(moves=42, resign=0.01, resign_check=1.0)
+    games, report = games_of(played), played.report
+    resigned = [resigning_row(game, 0.01) for game in games]
+    wrong = [
+        row >= 0 and game.results[row] != LOSS for game, row in zip(games, resigned, strict=True)
+    ]
+    assert all(check_game(CONNECT4, game) != ONGOING for game in games)
+    assert report.resign_checks == sum(row >= 0 for row in resigned)
+    assert 0 < report.resign_errors == sum(wrong) < report.resign_checks <= report.games
+
+
+def resigning_row(game: Rows, threshold: float) -> int:
+    """Return the first row whose player would have resigned, or -1; the last move ends the game."""
+    low = np.flatnonzero(game.values[:-1] < -threshold)
+    return int(low[0]) if len(low) else -1
+
+
+def test_a_player_who_resigns_loses_before_the_game_is_over() -> None:
+    games = games_of(play(resign=0.01, resign_check=0.0))
+    early = [game for game in games if check_game(CONNECT4, game) == ONGOING]
     assert early
-    assert all(record.results()[-1] == -1 for record in early)
-    assert all(record.values[-1, 0] < -0.01 for record in early)
+    for game in games:
+        check_end(CONNECT4, game, resign=0.01)
+        assert resigning_row(game, 0.01) == -1
 
 
-def test_a_restored_state_plays_on_bit_for_bit() -> None:
-    whole = new_selfplay()
-    whole.play(20, progress=0.0)
-    kept = {name: np.array(array) for name, array in whole.state().items()}
-    expected = [r.fingerprint() for r in whole.play(20, progress=0.0)[0]]
-    other = new_selfplay(seed=99)
-    other.restore(kept)
-    assert [r.fingerprint() for r in other.play(20, progress=0.0)[0]] == expected
+def test_a_restored_state_plays_on_bit_for_bit(tmp_path: Any) -> None:
+    whole = new_selfplay(opening_share=0.7)
+    whole.play(20, progress=0.0, iteration=0)
+    write_arrays(tmp_path / "file", whole.state())
+    expected = whole.play(20, progress=0.0, iteration=1).rows
+    other = new_selfplay(seed=99, opening_share=0.7)
+    other.restore(read_arrays(tmp_path / "file")[0])
+    found = other.play(20, progress=0.0, iteration=1).rows
+    assert len(keys_of(expected)) > 10
+    assert same(found, expected)
 
 
 def test_a_check_that_raises_ends_the_play_at_once() -> None:
@@ -154,7 +205,7 @@ def test_a_check_that_raises_ends_the_play_at_once() -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        new_selfplay().play(1000, progress=0.0, check=stop)
+        new_selfplay().play(1000, progress=0.0, iteration=0, check=stop)
 
 
 def test_the_schedule_rises_with_progress() -> None:

@@ -7,7 +7,8 @@ import torch
 from devices import Linear
 from rookery.games import Repetitions, bind_repetitions, load_game, new_repetitions
 from rookery.search import SearchConfig, new_search
-from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
+from selfplay_games import check_end, split_games
 
 CHESS = load_game("chess")
 LINEAR = Linear(CHESS.planes_shape, CHESS.num_actions)
@@ -47,24 +48,32 @@ def test_both_searches_agree_about_repetitions(method: str) -> None:
     assert answers[0].values[0, 1] > 0.0
 
 
-def test_games_under_way_keep_their_memory() -> None:
+def test_games_in_progress_keep_their_repetitions() -> None:
     config = SelfPlayConfig(games=2, simulations="2", opening_share=1.0, opening_plies=6)
     evaluator = LINEAR.on(torch.device("cpu"))
 
-    def new_selfplay(seed: int) -> DeviceSelfPlay:
+    def new_selfplay(seed: int) -> GpuSelfPlay:
         options = {"config": config, "search": SearchConfig(), "moves": 2, "seed": seed}
-        return DeviceSelfPlay(CHESS, evaluator, **options)
+        return GpuSelfPlay(CHESS, evaluator, **options)
 
     selfplay = new_selfplay(3)
-    selfplay.play(4, progress=0.0)
+    selfplay.play_waves(4, progress=0.0)
     state = selfplay.state()
-    count = int(state["memory.counts"].max())
-    rows = int((state["history.firsts"] + state["history.lengths"]).max())
-    assert count > rows, "openings are remembered, too"
-    assert (
-        state["memory.keys"].shape == (2, CHESS.repetition_window)
-        and state["memory.keys"][:, 0].all()
-    )
+    plies = state["games.openings"] + state["games.lengths"]
+    np.testing.assert_array_equal(state["repetitions.counts"], plies)
+    keys = state["repetitions.keys"]
+    assert keys.shape == (2, CHESS.repetition_window) and keys[:, 0].all()
     other = new_selfplay(4)
     other.restore(state)
-    np.testing.assert_array_equal(other.state()["memory.keys"], state["memory.keys"])
+    np.testing.assert_array_equal(other.state()["repetitions.keys"], keys)
+
+
+def test_moves_lead_from_row_to_row() -> None:
+    config = SelfPlayConfig(games=2, simulations="2", max_plies=4, opening_share=0.0)
+    options = {"config": config, "search": SearchConfig(), "moves": 4, "seed": 3}
+    selfplay = GpuSelfPlay(CHESS, LINEAR.on(torch.device("cpu")), **options)
+    played = selfplay.finish(selfplay.start(6, progress=0.0, iteration=2))
+    games = split_games(played.rows)
+    assert len(games) >= 2
+    for game in games:
+        check_end(CHESS, game, max_plies=4)

@@ -1,111 +1,96 @@
 """Self-play's kernels: every game they hand over is one that the rules allow."""
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
 from devices import Linear
-from rookery.base import RunFolderError
-from rookery.games import Game, load_game
-from rookery.replay import DeviceRows, to_samples
+from rookery.base import read_arrays, write_arrays
+from rookery.games import load_game
+from rookery.replay import count
+from rookery.replay.rows import select
 from rookery.search import SearchConfig
-from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
-from rookery.selfplay.device import WAVES
-from rookery.selfplay.report import report_rows
+from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
+from rookery.selfplay.gpu import WAVES
+from selfplay_games import check_end, check_game, check_report, keys_of, split_games
 
 RULES = load_game("tictactoe")
 
 
-def new_selfplay(**changes: object) -> DeviceSelfPlay:
+def new_selfplay(**changes: object) -> GpuSelfPlay:
     settings = {"games": 5, "simulations": "4, 6@0.5", "opening_plies": 3, "temperature_plies": 4}
     evaluator = Linear(RULES.planes_shape, RULES.num_actions).on(torch.device("cpu"))
     config = SelfPlayConfig(**{**settings, **changes})
-    return DeviceSelfPlay(RULES, evaluator, config=config, search=SearchConfig(), moves=6, seed=3)
-
-
-def games_of(rows: DeviceRows) -> list[slice]:
-    starts = np.flatnonzero(rows.steps == 0)
-    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(rows.steps)], strict=True)]
-
-
-def check_game(rules: Game, rows: DeviceRows, place: slice) -> None:
-    """Replay one game: its positions follow from its moves, its results from its end."""
-    states, results = rows.states[place], rows.results[place]
-    for row, state in enumerate(states):
-        after = state.copy()
-        action = int(rows.moves[place][row])
-        assert action in rules.legal_actions(state)
-        rules.rules.play(after, action)
-        if row + 1 < len(states):
-            assert after.tobytes() == states[row + 1].tobytes()
-            assert results[row] == -results[row + 1]
-        else:
-            assert rules.rules.outcome(after) == -results[row]
-        count = rows.num_legal[place][row]
-        assert rows.actions[place][row][:count].tolist() == rules.legal_actions(state)
-        np.testing.assert_allclose(rows.policy[place][row][:count].sum(), 1, atol=1e-5)
+    return GpuSelfPlay(RULES, evaluator, config=config, search=SearchConfig(), moves=6, seed=3)
 
 
 def test_games_are_whole_and_legal() -> None:
-    selfplay, games, rows_seen = new_selfplay(), 0, 0
+    selfplay, games, num_rows, positions = new_selfplay(), 0, 0, 0
     for step in range(3):
-        selfplay.play(6, progress=step / 3)
-        rows, counts = selfplay.collect().fetch()
-        assert counts.rows == len(rows.steps) == len(to_samples(rows, step))
-        for place in games_of(rows):
-            check_game(RULES, rows, place)
-        games += len(games_of(rows))
-        rows_seen += counts.rows
+        played = selfplay.finish(selfplay.start(6, progress=step / 3, iteration=step))
+        for game in split_games(played.rows):
+            check_end(RULES, game)
+        check_report(played.report, played.rows)
+        assert (played.rows.iterations == step).all()
+        games += played.report.games
+        num_rows += count(played.rows)
+        positions += played.report.positions
     assert games > 10
-    assert rows_seen <= counts.turns <= rows_seen + 5 * RULES.max_plies
+    assert num_rows <= positions <= num_rows + 5 * RULES.max_plies
 
 
-def test_a_game_that_finds_no_room_waits_and_is_not_lost() -> None:
-    selfplay = new_selfplay()
-    selfplay.play(9, progress=0.0)
-    full = selfplay.collect()
-    everything, counts = full.fetch()
-    tight = new_selfplay()
-    tight.play(9, progress=0.0)
-    for harvest in tight._harvests:
-        harvest.rows = DeviceRows(*(column[: counts.rows - 1] for column in harvest.rows))
-    first, first_counts = tight.collect().fetch()
-    second, second_counts = tight.collect().fetch()
-    assert first_counts.asked == counts.rows
+def test_two_periods_can_be_enqueued() -> None:
+    selfplay, alone = new_selfplay(), new_selfplay()
+    enqueued = [selfplay.start(6, progress=0.0, iteration=i) for i in range(2)]
+    found = [selfplay.finish(each) for each in enqueued]
+    expected = [alone.finish(alone.start(6, progress=0.0, iteration=i)) for i in range(2)]
+    for one, other in zip(found, expected, strict=True):
+        assert keys_of(one.rows) == keys_of(other.rows)
+        assert one.report.positions == other.report.positions
+
+
+def test_a_game_that_finds_no_space_waits_and_is_not_lost() -> None:
+    selfplay, tight = new_selfplay(), new_selfplay()
+    for each in (selfplay, tight):
+        each.play_waves(9, progress=0.0)
+    everything, counts = selfplay.collect(0).fetch()
+    for finished in tight._finished:
+        finished._rows = select(finished._rows, slice(0, counts.rows - 1))
+    (first, first_counts), (second, second_counts) = (tight.collect(0).fetch() for _ in range(2))
+    assert first_counts.needed == counts.rows
     assert first_counts.rows + second_counts.rows == counts.rows
-    together = [*first.states.tolist(), *second.states.tolist()]
-    assert sorted(together) == sorted(everything.states.tolist())
+    assert sorted(keys_of(first) + keys_of(second)) == sorted(keys_of(everything))
 
 
-def test_games_under_way_survive_their_state() -> None:
+def test_games_in_progress_survive_a_checkpoint(tmp_path) -> None:  # type: ignore[no-untyped-def]
     selfplay = new_selfplay()
-    selfplay.play(4, progress=0.0)
-    selfplay.collect()
-    state = selfplay.state()
-    other = new_selfplay()
-    other.restore(state)
+    selfplay.play_waves(4, progress=0.0)
+    selfplay.collect(0)
+    write_arrays(tmp_path / "file", selfplay.state())
+    state, other = selfplay.state(), new_selfplay()
+    other.restore(read_arrays(tmp_path / "file")[0])
     for name, column in other.state().items():
-        if name == "streams":  # searches begin anew, and draw their noise
-            continue
-        np.testing.assert_array_equal(column, state[name], err_msg=name)
-    other.play(9, progress=1.0)
-    rows, _ = other.collect().fetch()
-    for place in games_of(rows):
-        check_game(RULES, rows, place)
+        if name != "search_streams":  # searches begin again, and draw their noise
+            np.testing.assert_array_equal(column, state[name], err_msg=name)
+    other.play_waves(9, progress=1.0)
+    rows, _ = other.collect(0).fetch()
+    games = split_games(rows)
+    assert games
+    for game in games:
+        check_end(RULES, game)
 
 
-def test_games_without_a_move_survive_too() -> None:
+def test_games_without_a_move_survive_a_checkpoint() -> None:
     state = new_selfplay().state()
     other = new_selfplay()
-    other.play(9, progress=1.0)
+    other.play_waves(9, progress=1.0)
     other.restore(state)
     np.testing.assert_array_equal(other.state()["roots"], state["roots"])
-    assert not other.state()["history.lengths"].any()
+    assert not other.state()["games.lengths"].any()
 
 
 class Counted(Linear):
-    """A net that notes after how many questions it was told to adapt itself."""
+    """A network that notes after how many calls it was told to adapt itself."""
 
     def __init__(self) -> None:
         super().__init__(RULES.planes_shape, RULES.num_actions)
@@ -121,42 +106,33 @@ class Counted(Linear):
         self.adapted.append(self.asked)
 
 
-def test_a_net_adapts_itself_to_the_first_boards_of_every_stretch() -> None:
+def test_a_net_adapts_itself_to_the_first_boards_of_every_period() -> None:
     net, config = Counted(), SelfPlayConfig(games=2, simulations="8")
     options = {"config": config, "search": SearchConfig(), "moves": 2, "seed": 1}
-    selfplay = DeviceSelfPlay(RULES, net, **options)
+    selfplay = GpuSelfPlay(RULES, net, **options)
     for _ in range(2):
-        selfplay.play(2, progress=0.0)
+        selfplay.play_waves(2, progress=0.0)
     assert net.adapted == [WAVES, 3 * WAVES]
 
 
 def test_what_was_counted_before_a_restart_is_not_counted_again() -> None:
-    selfplay = new_selfplay(resign=0.01, resign_check=1.0)
-    _, before = selfplay.finish(selfplay.start(20, progress=0.0))
-    other = new_selfplay(resign=0.01, resign_check=1.0)
+    selfplay, other = (new_selfplay(resign=0.01, resign_check=1.0) for _ in range(2))
+    before = selfplay.finish(selfplay.start(20, progress=0.0, iteration=0)).report
     other.restore(selfplay.state())
-    _, after = other.finish(other.start(20, progress=0.0))
+    after = other.finish(other.start(20, progress=0.0, iteration=1)).report
     assert before.resign_checks > 0 and after.games > 0
-    in_all = other.state()["history.checks"].sum()
-    assert before.resign_checks + after.resign_checks == in_all
+    total = other.state()["games.resign_checks"].sum()
+    assert before.resign_checks + after.resign_checks == total
 
 
-def test_games_kept_by_an_older_layout_are_refused() -> None:
-    selfplay = new_selfplay()
-    state = dict(selfplay.state())
-    state["history.states"] = np.zeros((5, RULES.max_plies), RULES.state_dtype)
-    with pytest.raises(RunFolderError, match="begin a new run with --init"):
-        new_selfplay().restore(state)
-
-
-def test_the_report_counts_games() -> None:
-    selfplay = new_selfplay(opening_share=0.0, temperature_plies=0)
-    selfplay.play(20, progress=0.0)
-    rows, counts = selfplay.collect().fetch()
-    report = report_rows(rows, positions=counts.turns, simulations=4, evaluations=7, seconds=2.0)
-    games = games_of(rows)
-    assert report.games == len(games)
-    assert report.mean_length == np.mean([place.stop - place.start for place in games])
-    assert report.draws == np.mean([rows.results[place][0] == 0 for place in games])
-    distinct = {rows.moves[place].tobytes() for place in games}
-    assert np.isclose(report.duplicate_games, 1 - len(distinct) / len(games))
+def test_players_that_would_have_resigned_wrongly_are_counted() -> None:
+    selfplay = new_selfplay(resign=0.01, resign_check=1.0)
+    played = selfplay.finish(selfplay.start(20, progress=0.0, iteration=0))
+    checks = errors = 0
+    for game in split_games(played.rows):
+        assert check_game(RULES, game) == -game.results[-1]
+        low = np.flatnonzero(game.values[:-1] < -0.01)
+        checks += len(low) > 0
+        errors += len(low) > 0 and game.results[low[0]] != -1
+    assert (played.report.resign_checks, played.report.resign_errors) == (checks, errors)
+    assert checks > 0

@@ -76,7 +76,7 @@ def read_header(payload: bytes, source: str) -> dict[str, Any]:
 
 def unsigned(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return a header with room for the digest that `sign` fills in."""
-    return {**header, _DIGEST: _BLANK}
+    return {_DIGEST: _BLANK, **header}  # in front: `sign` fills the first blank
 
 
 def sign(draft: bytes) -> bytes:
@@ -125,7 +125,7 @@ def damaged(source: str) -> FileDamaged:
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array that safetensors can hold: records as bytes [..., size]."""
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")  # ascontiguousarray would turn scalars into [1]
     if array.dtype.names:
-        return array.view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
+        return array.reshape(-1).view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
     return array

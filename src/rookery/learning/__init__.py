@@ -1,8 +1,8 @@
-"""Learning from the replay window: the loss, the schedule, and the learner that keeps the nets."""
+"""Learning from the replay window: the loss, the schedule and the learners."""
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.gpu_learner import GpuLearner
-from rookery.learning.learner import Learner
+from rookery.learning.learner import BaseLearner, Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.parallel.group import LOOPBACK, GroupFailed, ProcessGroup, RankSpec
 from rookery.learning.parallel.rank import RankLearner, RankResult
@@ -16,10 +16,11 @@ from rookery.learning.report import (
     merge_reports,
 )
 from rookery.learning.schedule import learning_rate
-from rookery.learning.thread_speedup import thread_speedup
+from rookery.learning.timing import thread_speedup
 
 __all__ = [
     "LOOPBACK",
+    "BaseLearner",
     "GpuLearner",
     "GroupFailed",
     "LearnReport",

@@ -1,4 +1,4 @@
-"""How to learn."""
+"""Settings of learning."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
@@ -8,11 +8,11 @@ from rookery.base import ConfigError, UnknownName
 
 METHODS = {
     "single": "",
-    "distributed": "sharing every batch",
-    "data_parallel": "learning apart",
-    "pipeline": "with a part of the net each",
+    "distributed": "sharing every batch (DDP)",
+    "data_parallel": "averaging their weights (local SGD)",
+    "pipeline": "holding one part of the network each",
 }
-"""With what trainers do in each."""
+"""With what several trainers do."""
 SYNCHRONISE = ("all_reduce", "gather_broadcast", "parameter_server")
 COMPRESS = ("none", "fp16", "bf16", "powersgd", "topk")
 SCALING = ("none", "linear", "sqrt")
@@ -23,11 +23,11 @@ ABOVE_ZERO = (
     "learning_rate",
     "clip_norm",
     "sync_every",
-    "patience",
+    "silence_seconds",
     "checkpoint_every",
 )
 PRECISIONS = ("auto", "bfloat16", "float32")
-NOT_CUT = (
+NOT_IN_PIPELINE = (
     "scaling",
     "synchronise",
     "sync_every",
@@ -38,68 +38,70 @@ NOT_CUT = (
     "max_batch_ratio",
     "compiled",
 )
-"""Has no meaning where the net is cut: everybody sees every row, and nothing is averaged."""
+"""Have no meaning in a pipeline: every trainer sees every row, and nothing is averaged."""
 
 
 @dataclass(frozen=True)
 class LearningConfig:
-    """How the weights follow the window."""
+    """How the network is trained."""
 
     method: str = "single"
-    """Who computes gradients: single (one process), distributed (trainers that share every batch),
-    data_parallel (trainers that learn apart and average their weights), pipeline (trainers that
-    hold a part of the net each; a batch goes through them in `accumulate` parts)."""
+    """How to learn: single (one process), distributed (trainers share every batch, DDP),
+    data_parallel (trainers learn independently and average their weights, local SGD) or pipeline
+    (each trainer holds one part of the network; a batch passes through in `accumulate` parts)."""
     workers: str = "auto"
-    """Trainers that learn together; auto = one a GPU, on the CPU what is faster here (pipeline:
-    one)."""
+    """Number of trainers; auto = one per GPU, and on the CPU one or one per core, whichever is
+    faster (pipeline: one)."""
     scaling: str = "none"
-    """What grows with the trainers: none, or batch_size linearly and the rate linear or sqrt."""
+    """What to multiply by the number of trainers: none; linear: batch_size and learning_rate;
+    sqrt: batch_size, and learning_rate by the square root."""
     synchronise: str = "all_reduce"
-    """How trainers exchange: all_reduce, gather_broadcast or parameter_server (the first one)."""
+    """How trainers synchronise: all_reduce, gather_broadcast, or parameter_server (the first
+    trainer)."""
     sync_every: int = 8
     """data_parallel: updates between two averages of the weights."""
     outer_momentum: float = 0.0
-    """data_parallel: how much of the last step of the averages the next one keeps."""
+    """data_parallel: momentum of the steps from one average to the next."""
     compress: str = "none"
-    """What is exchanged: none (all of it), fp16, bf16, powersgd or topk (largest numbers only)."""
+    """Compression of what trainers exchange: none, fp16, bf16, powersgd, or topk (largest
+    elements)."""
     compression_ratio: float = 0.1
-    """topk: share of the numbers that is sent; powersgd: share of the bytes. The rest is sent
-    later."""
+    """topk: share of the elements sent; powersgd: share of the bytes sent. The rest is added to
+    later updates."""
     balance_every: int = 50
-    """Updates after which the trainers' shares of a batch follow their speeds; 0 = even shares."""
+    """Updates between two adjustments of the trainers' shares to their speeds; 0 = equal shares."""
     max_batch_ratio: float = 4.0
-    """Largest share of a batch, in smallest ones."""
-    patience: float = 10.0
-    """Seconds of silence after which a trainer is taken for lost."""
+    """Maximum ratio of the largest to the smallest share of a batch."""
+    silence_seconds: float = 10.0
+    """Seconds without an answer after which a trainer counts as lost."""
     checkpoint_every: int = 200
-    """Updates after which the trainers' state is fetched, for when all of them are lost."""
+    """Updates between two copies of the trainers' state, used if all of them are lost."""
     batch_size: int = 512
-    """Rows an update learns from."""
+    """Rows per update."""
     accumulate: int = 1
-    """Parts that a batch is computed in, to save memory; batch norm sees one part at a time."""
+    """Parts in which a batch is computed, to save memory; batch norm sees one part at a time."""
     reuse: float = 3.0
     """Rows trained on per new row of self-play."""
     learning_rate: float = 1e-3
-    """Peak rate of AdamW."""
+    """Peak learning rate of AdamW."""
     warmup_updates: int = 100
-    """Updates over which the rate rises from nothing."""
+    """Updates over which the learning rate rises from zero."""
     final_rate: float = 0.1
-    """Rate at the end of the run, as a share of the peak."""
+    """Learning rate at the end of the run, as a share of the peak."""
     weight_decay: float = 1e-4
-    """Decay of AdamW, on matrices and kernels only."""
+    """Weight decay of AdamW; biases and norms do not decay."""
     clip_norm: float = 4.0
-    """Largest norm of a gradient; longer ones are shortened to it."""
+    """Maximum norm of the gradient."""
     value_weight: float = 1.0
-    """Weight of the value's loss; the policy's is 1."""
+    """Weight of the value loss; the policy loss has weight 1."""
     result_mix: float = 0.5
     """Share of the game's result in the value target; the rest is the search's value."""
     ema: float = 0.998
-    """Decay per update of the averaged weights that play."""
+    """Decay per update of the exponential moving average of the weights, which plays."""
     precision: str = "auto"
     """float32, bfloat16 (autocast), or auto: the faster one, measured at the start."""
-
     compiled: bool = False
-    """Whether torch.compile makes the gradients' code: half a minute once, then a quarter less."""
+    """Whether to use torch.compile: half a minute at the start, then a quarter less time."""
 
     def __post_init__(self) -> None:
         _check_name("method", self.method, METHODS)
@@ -118,41 +120,41 @@ class LearningConfig:
         self._check_together()
 
     def _check_together(self) -> None:
-        """What only matters where several learn."""
+        """Check the settings that matter with several trainers only."""
         ratio, most = self.compression_ratio, self.max_batch_ratio
         _check("compression_ratio", ratio, "from 0.1 to 1", 0.1 <= ratio <= 1)
         _check("max_batch_ratio", most, "1 or more", most >= 1)
         if not (self.workers == "auto" or self.workers.isdecimal()) or self.workers == "0":
             raise ConfigError(f"learning.workers is {self.workers!r}, expected a number or auto")
-        goes_together = self.method == "distributed" and self.synchronise == "all_reduce"
-        if self.compress == "powersgd" and self.method != "single" and not goes_together:
+        is_ddp = self.method == "distributed" and self.synchronise == "all_reduce"
+        if self.compress == "powersgd" and self.method != "single" and not is_ddp:
             raise ConfigError(
-                "learning.compress=powersgd compresses gradients on their way: it needs "
-                "learning.method=distributed and learning.synchronise=all_reduce"
+                "learning.compress=powersgd needs learning.method=distributed and "
+                "learning.synchronise=all_reduce"
             )
         if self.method == "pipeline":
-            self._check_cut()
+            self._check_pipeline()
 
-    def _check_cut(self) -> None:
+    def _check_pipeline(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in NOT_CUT and value not in (field.default, 0):  # 0 is off
+            if field.name in NOT_IN_PIPELINE and value not in (field.default, 0):  # 0 is off
                 raise ConfigError(
                     f"learning.{field.name} is {value}, expected {field.default}: with "
-                    "learning.method=pipeline trainers share out the net and not the rows"
+                    "learning.method=pipeline trainers share the network, not the rows"
                 )
 
     def terms(self, workers: int) -> str:
-        """On what terms so many trainers learn, in a sentence."""
+        """Return one line that says how `workers` trainers learn."""
         trainers = "trainer" if workers == 1 else f"trainers {METHODS[self.method]}"
         parts = f" in {self.accumulate} parts" if self.accumulate > 1 else ""
         return (
-            f"{workers} {trainers}: {self.batch_size} rows an update{parts}, "
-            f"peak rate {self.learning_rate:g}"
+            f"{workers} {trainers}: {self.batch_size} rows per update{parts}, "
+            f"peak learning rate {self.learning_rate:g}"
         )
 
     def scaled(self, workers: int) -> "LearningConfig":
-        """The settings that so many trainers learn with."""
+        """Return the settings that `workers` trainers learn with."""
         if self.scaling == "none":
             return self
         gain = workers if self.scaling == "linear" else workers**0.5

@@ -16,15 +16,15 @@ from torch.nn.utils import clip_grad_norm_
 from rookery.games import Game
 from rookery.gpu import Graph, Stopwatch
 from rookery.learning.config import LearningConfig
-from rookery.learning.ema import decay
+from rookery.learning.ema import ema_decay
 from rookery.learning.gradients import GradientComputer
-from rookery.learning.learner import Learner
+from rookery.learning.learner import BaseLearner
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import learning_rate
 from rookery.replay import Window
 
 
-class GpuLearner(Learner):
+class GpuLearner(BaseLearner):
     """A learner whose network and window are on the same GPU."""
 
     def __init__(
@@ -41,7 +41,7 @@ class GpuLearner(Learner):
         self._device = next(net.parameters()).device
         self._on_smaller_parts = on_smaller_parts
         self._rate = torch.zeros((), device=self._device)
-        self._keep = torch.zeros((), device=self._device)
+        self._decay = torch.zeros((), device=self._device)
         self._sums = torch.zeros(len(fields(LossMeans)), device=self._device)
         self._card = torch.zeros(1, dtype=torch.int64, device=self._device)
         self._cards = torch.from_numpy(self._offsets).to(self._device)
@@ -57,7 +57,7 @@ class GpuLearner(Learner):
         *,
         progress: float,
         check: Callable[[], None] = lambda: None,
-    ) -> LearnReport | None:  # type: ignore[override]
+    ) -> LearnReport | None:
         """Enqueue updates from `window`; return the report of the call before, None at first."""
         report = self.drain()
         self._pending = self._enqueue(window, num_updates, progress)
@@ -110,7 +110,7 @@ class GpuLearner(Learner):
 
     def _set_rates(self, progress: float) -> None:
         self._rate.fill_(learning_rate(progress, self.updates, config=self.config))
-        self._keep.fill_(decay(self.updates, self.config.ema))
+        self._decay.fill_(ema_decay(self.updates, self.config.ema))
 
     def _capture(self, progress: float) -> Graph:
         """Capture an update; those that this makes count. A batch that does not fit is split."""
@@ -133,13 +133,7 @@ class GpuLearner(Learner):
         parts = 2 * self.config.accumulate
         torch.cuda.empty_cache()
         self.config = replace(self.config, accumulate=parts)
-        self._gradients = GradientComputer(
-            self.net,
-            accumulate=parts,
-            value_weight=self.config.value_weight,
-            precision=self.precision,
-            compiled=self.config.compiled,
-        )
+        self._gradients = GradientComputer(self.net, config=self.config, precision=self.precision)
         self._on_smaller_parts(self.config)
 
     def _update(self) -> None:
@@ -150,6 +144,6 @@ class GpuLearner(Learner):
         losses = self._gradients.gradients(batch)
         norm = clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
         self._optimizer.step()
-        self._average.update(self._keep)
+        self._average.update(self.net, self._decay)
         self._sums += as_row(losses, norm)
         self._card += self.config.batch_size

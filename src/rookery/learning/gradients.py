@@ -1,4 +1,4 @@
-"""Gradients computed by this process alone, on the net's device."""
+"""Gradients of a batch, computed in parts on the network's device."""
 
 import shutil
 from contextlib import AbstractContextManager, nullcontext
@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from rookery.base import ConfigError
+from rookery.learning.config import LearningConfig
 from rookery.learning.loss import Losses, Targets, mean_losses, measure_losses
+from rookery.learning.parallel.group import ProcessGroup
 from rookery.learning.precision import autocast
 from rookery.replay import Batch
 
@@ -16,40 +18,31 @@ COMPILERS = ("g++", "c++", "clang++", "clang")
 
 
 class GradientComputer:
-    """Computes gradients of `net` in `accumulate` parts of a batch."""
+    """Computes gradients of `net` in `config.accumulate` parts of a batch."""
 
     steps = True
-    """Whether it is for this process to step along the gradients."""
+    """Whether this process takes the optimizer's step."""
     share = 1.0
-    """How much of every batch is for this process."""
+    """Share of every batch that this process computes."""
 
-    def __init__(
-        self,
-        net: nn.Module,
-        *,
-        accumulate: int,
-        value_weight: float,
-        precision: str,
-        compiled: bool = False,
-    ) -> None:
+    def __init__(self, net: nn.Module, *, config: LearningConfig, precision: str) -> None:
         self.net = net
-        if compiled and not any(map(shutil.which, COMPILERS)):
+        if config.compiled and not any(map(shutil.which, COMPILERS)):
             raise ConfigError(
                 f"learning.compiled needs a C++ compiler ({COMPILERS[0]}); install it"
             )
-        self._forward: Any = torch.compile(net, dynamic=False) if compiled else net
-        self.accumulate = accumulate
-        self.value_weight = value_weight
+        self._forward: Any = torch.compile(net, dynamic=False) if config.compiled else net
+        self.accumulate = config.accumulate
+        self.value_weight = config.value_weight
         self.precision = precision
         self.device = next(net.parameters()).device
 
     def gradients(self, batch: Batch) -> Losses:
-        """Set the parameters' gradients to those of the batch's mean loss; returns its means."""
+        """Set the parameters' gradients to those of the batch's mean loss; return the means."""
         return self._weighted(batch, 1.0)
 
     def settle(self, update: int, *, is_last: bool) -> None:
-        """What is left to do after the step of `update`; nobody else is waiting."""
-        return
+        """Do what is left after the step of `update`: nothing, without other ranks."""
 
     def _weighted(self, batch: Batch, weight: float) -> Losses:
         """Set the gradients to `weight` times those of the batch's mean loss."""
@@ -65,11 +58,11 @@ class GradientComputer:
         return [slice(size * part, size * (part + 1)) for part in range(self.accumulate)]
 
     def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
-        """What surrounds the computation of a part."""
+        """Return the context in which a part is computed."""
         return nullcontext()
 
     def _part(self, batch: Batch, rows: slice, weight: float) -> Losses:
-        """Add one part's share to the gradients."""
+        """Add the gradients of one part, times `weight`."""
         planes = self._tensor(batch.planes[rows]).contiguous(memory_format=torch.channels_last)
         with autocast(self.device, self.precision):
             policy_logits, wdl_logits = self._forward(planes)
@@ -91,3 +84,13 @@ class GradientComputer:
 
     def _tensor(self, column: Tensor) -> Tensor:
         return column.to(self.device, non_blocking=True)
+
+
+class RankGradients(GradientComputer):
+    """Computes gradients together with the other ranks of `group`."""
+
+    def __init__(
+        self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
+    ) -> None:
+        super().__init__(net, config=config, precision=precision)
+        self._group = group

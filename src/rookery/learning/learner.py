@@ -5,6 +5,7 @@ restored from its state continues bit for bit.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from rookery.base import seeds
 from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
-from rookery.learning.ema import WeightEma, decay
+from rookery.learning.ema import WeightEma, ema_decay
 from rookery.learning.gradients import GradientComputer
 from rookery.learning.loss import Losses
 from rookery.learning.precision import choose_precision
@@ -43,8 +44,8 @@ class Gradients(Protocol):
         """Do what is left after the step of `update`, the last one for now or not."""
 
 
-class Learner:
-    """Trains `net` on `game`, on the device that the network is on."""
+class BaseLearner(ABC):
+    """Everything that learners have in common, on the device that the network is on."""
 
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
         self.game = game
@@ -61,11 +62,7 @@ class Learner:
         self._average = WeightEma(self.net)
         self._optimizer = _optimizer(self.net, config)
         self._gradients: Gradients = GradientComputer(
-            self.net,
-            accumulate=config.accumulate,
-            value_weight=config.value_weight,
-            precision=self.precision,
-            compiled=config.compiled,
+            self.net, config=config, precision=self.precision
         )
         self._offsets = np.arange(config.batch_size)
         """Which rows of a batch this learner computes."""
@@ -73,8 +70,60 @@ class Learner:
 
     @property
     def play_net(self) -> nn.Module:
-        """The averaged net, for playing; it changes in place with every update."""
+        """The averaged network, for playing; it changes in place with every update."""
         return self._average.net
+
+    @abstractmethod
+    def learn(
+        self,
+        window: Window,
+        num_updates: int,
+        *,
+        progress: float,
+        check: Callable[[], None] = lambda: None,
+    ) -> LearnReport | None:
+        """Make `num_updates` updates from `window`, `progress` (0 to 1) through the run.
+
+        Return the newest report that is complete: of this call, or of the one before while the
+        updates of this call are still in flight. `check` may raise to stop.
+        """
+
+    @abstractmethod
+    def drain(self) -> LearnReport | None:
+        """Wait for updates in flight; return their report, None if there are none."""
+
+    def close(self) -> None:  # noqa: B027  most learners hold nothing
+        """Release what the learner holds."""
+
+    def state(self) -> states.Arrays:
+        """Return everything that a new learner needs to continue, as named arrays."""
+        return {
+            **states.net_arrays("net", self.net),
+            **self.play_arrays(),
+            **states.optimizer_arrays(self._optimizer, self.net),
+            "updates": np.array([self.updates], np.int64),
+        }
+
+    def play_arrays(self) -> states.Arrays:
+        """Return the averaged network's part of the state."""
+        return states.net_arrays("play", self.play_net)
+
+    def fill_play(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the averaged network alone."""
+        states.fill_net("play", self.play_net, arrays=arrays)
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned."""
+        states.fill_net("net", self.net, arrays=arrays)
+        self.fill_play(arrays)
+        self.updates = int(arrays["updates"][0])
+        self._optimizer = _optimizer(self.net, self.config)
+        if self.updates > 0:
+            states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
+
+
+class Learner(BaseLearner):
+    """Makes each update at once, with a window in host memory; the network may be on a GPU."""
 
     def learn(
         self,
@@ -84,10 +133,7 @@ class Learner:
         progress: float,
         check: Callable[[], None] = lambda: None,
     ) -> LearnReport:
-        """Make `num_updates` updates from `window`, `progress` (0 to 1) through the run.
-
-        `check` is called after each one and may raise to stop.
-        """
+        """Make the updates at once and return their report; `check` is called after each one."""
         if num_updates < 1:
             raise ValueError(f"num_updates is {num_updates}, expected 1 or more")
         begin, rows = time.perf_counter(), 0
@@ -106,50 +152,20 @@ class Learner:
             rows_per_second=rows / (time.perf_counter() - begin),
         )
 
-    def drain(self) -> LearnReport | None:
-        """Return the report of updates still in flight: none, they are made at once."""
-        return None
-
-    def close(self) -> None:
-        """Release what the learner holds: nothing."""
+    def drain(self) -> None:
+        """Return at once: no updates are in flight."""
 
     def update(self, batch: Batch, progress: float) -> LossMeans:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
         return loss_means(self._step(batch, progress, is_last=True)[None], self.updates - 1)
 
-    def state(self) -> states.Arrays:
-        """Everything a new learner needs to go on, as named arrays."""
-        return {
-            **states.net_arrays("net", self.net),
-            **self.play_arrays(),
-            **states.optimizer_arrays(self._optimizer, self.net),
-            "updates": np.array([self.updates], np.int64),
-        }
-
-    def play_arrays(self) -> states.Arrays:
-        """The averaged net's part of the state."""
-        return states.net_arrays("play", self.play_net)
-
-    def fill_play(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take up the averaged net alone."""
-        states.fill_net("play", self.play_net, arrays=arrays)
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `state` gave."""
-        states.fill_net("net", self.net, arrays=arrays)
-        self.fill_play(arrays)
-        self.updates = int(arrays["updates"][0])
-        self._optimizer = _optimizer(self.net, self.config)
-        if self.updates > 0:
-            states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
-
     def _batches(self, window: Window, num_updates: int) -> Generator[Batch, None, None]:
-        """The batches of the next updates, each named by its update's number."""
+        """Return the batches of the next updates."""
         numbers = range(self.updates, self.updates + num_updates)
         return prefetch(self._batch(window, number) for number in numbers)
 
     def _batch(self, window: Window, number: int) -> Batch:
-        """This learner's rows of the batch of update `number`."""
+        """Return this learner's rows of the batch of update `number`."""
         batch = window.batch(
             np.array([number * self.config.batch_size]),
             self._offsets,
@@ -159,7 +175,7 @@ class Learner:
         return batch.pinned() if next(self.net.parameters()).is_cuda else batch
 
     def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
-        """One update; its `LossNumbers` as a tensor that need not have been computed yet."""
+        """Make one update; return its `LossMeans` as a tensor that may still be computed."""
         losses = self._gradients.gradients(batch)
         norm = self._clip()
         for group in self._optimizer.param_groups:
@@ -167,17 +183,17 @@ class Learner:
         if self._gradients.steps:
             self._optimizer.step()
         self._gradients.settle(self.updates, is_last=is_last)
-        self._average.update(decay(self.updates, self.config.ema))
+        self._average.update(self.net, ema_decay(self.updates, self.config.ema))
         self.updates += 1
         return as_row(losses, norm)
 
     def _clip(self) -> Tensor:
-        """Shorten a gradient that is too long; returns how long it was."""
+        """Scale down a gradient whose norm is too large; return the norm before."""
         return clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
 
 
 def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:
-    """AdamW; biases and the scales of norms do not decay."""
+    """Return AdamW; biases and the scales of norms do not decay."""
     matrices = [weight for weight in net.parameters() if weight.ndim >= 2]
     vectors = [weight for weight in net.parameters() if weight.ndim < 2]
     groups = [

@@ -7,17 +7,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-ILLEGAL = -1e9  # a logit of probability zero that still multiplies with zero
+ILLEGAL = -1e9  # probability zero, but finite: times zero it is zero
 
 
 @dataclass(frozen=True)
 class Losses:
     """Means over a batch, each a tensor without axes.
 
-    total: policy + value_weight * value, what is made small.
+    total: policy + value_weight * value, which is minimised.
     policy: cross entropy of the policy, in nats.
     value: cross entropy of win, draw and loss, in nats.
-    policy_kl: the part of `policy` that the net can still lose: KL(target || policy).
+    policy_kl: KL(target || policy), the part of `policy` above the target's entropy.
     policy_accuracy: share of rows whose likeliest action is the target's.
     value_accuracy: share of rows whose likeliest outcome is the target's.
     """
@@ -30,13 +30,13 @@ class Losses:
     value_accuracy: Tensor
 
     def detached(self) -> "Losses":
-        """The same numbers, without what they were computed from."""
+        """Return the losses without their graph."""
         return Losses(*(getattr(self, field.name).detach() for field in fields(self)))
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What the net should say, on its device.
+    """What the network should predict, on its device.
 
     policy: [B, A] probabilities, zero where illegal.
     legal: [B, A] bool.
@@ -66,7 +66,7 @@ def measure_losses(
 
 
 def mean_losses(parts: Sequence[Losses]) -> Losses:
-    """The means over parts of equal size."""
+    """Return the means over parts of equal size."""
     names = [field.name for field in fields(Losses)]
     return Losses(*(torch.stack([getattr(part, name) for part in parts]).mean() for name in names))
 

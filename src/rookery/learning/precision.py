@@ -1,6 +1,5 @@
-"""In which precision to learn: decided by a name, or by measuring once."""
+"""The precision to learn in: named by the settings, or measured once."""
 
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,37 +8,39 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-HOPELESS = 3.0  # where bfloat16 is emulated it takes up to 400 times as long: no need to wait
-CLEARLY_FASTER = 1.25  # a narrow lead is noise, and would not survive a resume
+from rookery.learning.timing import fastest_seconds
+
+HOPELESS = 3.0  # emulated bfloat16 takes up to 400 times as long: no need to wait for it
+CLEARLY_FASTER = 1.25  # a narrow lead is noise, and a resumed run might choose differently
 
 
 def choose_precision(
     name: str, net: nn.Module, *, planes_shape: tuple[int, int, int], rows: int
 ) -> str:
-    """float32 or bfloat16; `auto` is bfloat16 where it is clearly faster for batches of `rows`."""
+    """Return float32 or bfloat16; `auto` is bfloat16 if clearly faster for batches of `rows`."""
     if name != "auto":
         return name
     if next(net.parameters()).is_cuda:
         return "bfloat16"
     for few in (4, 16, 64):
-        if _gain(net, planes_shape, rows=few) < 1 / HOPELESS:
+        if _speedup(net, planes_shape, rows=few) < 1 / HOPELESS:
             return "float32"
-    return "bfloat16" if _gain(net, planes_shape, rows=rows) > CLEARLY_FASTER else "float32"
+    return "bfloat16" if _speedup(net, planes_shape, rows=rows) > CLEARLY_FASTER else "float32"
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
-    """The context in which a forward pass computes in `precision`."""
+    """Return the context in which a forward pass computes in `precision`."""
     is_half = precision == "bfloat16"
     # Casts that are cached would not be captured again in a graph.
     return torch.autocast(device.type, torch.bfloat16, enabled=is_half, cache_enabled=False)
 
 
-def _gain(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> float:
-    """How many times as fast as float32 bfloat16 is."""
+def _speedup(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> float:
+    """Return how many times faster than float32 bfloat16 is."""
     planes = torch.zeros(rows, *planes_shape, device=next(net.parameters()).device)
     planes = planes.contiguous(memory_format=torch.channels_last)
     with _same_kernels(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a CPU without bfloat16 says so; the clock does too
+        warnings.simplefilter("ignore")  # torch warns if the CPU has no bfloat16
         half = _seconds(net, planes, precision="bfloat16")
     return _seconds(net, planes, precision="float32") / half
 
@@ -48,8 +49,8 @@ def _gain(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: int) -> f
 def _same_kernels() -> Iterator[None]:
     """Keep torch's choice of CPU kernels while bfloat16 is tried.
 
-    Where oneDNN fails at it, torch switches oneDNN off for the whole process: a run that has
-    measured would compute other bits than one resumed.
+    If oneDNN fails at it, torch switches oneDNN off for the whole process: a run that has measured
+    would compute other bits than a resumed one.
     """
     before = torch.backends.mkldnn.enabled
     try:
@@ -58,13 +59,14 @@ def _same_kernels() -> Iterator[None]:
         torch.backends.mkldnn.enabled = before
 
 
-@torch.no_grad()
 def _seconds(net: nn.Module, planes: Tensor, *, precision: str) -> float:
-    """Time of a forward pass of a copy of `net`, the second of two."""
+    """Return the duration of a forward pass of a copy of `net`."""
     trial = deepcopy(net).train()
-    for _ in range(2):
-        begin = time.perf_counter()
+
+    @torch.no_grad()
+    def compute() -> None:
         with autocast(planes.device, precision):
             policy, _ = trial(planes)
         policy.sum().item()  # waits for the device
-    return time.perf_counter() - begin
+
+    return fastest_seconds(compute, rounds=2)

@@ -1,4 +1,4 @@
-"""What learning reports: losses as numbers, and who did how much."""
+"""What learning reports: mean losses, and what each rank did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,7 +12,7 @@ from rookery.learning.loss import Losses
 
 
 class LearningDiverged(RookeryError):
-    """A loss or gradient that is no longer a number."""
+    """A loss or gradient is not finite."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class RankStats:
     updates: int
     rows: int
     rows_per_second: float
-    """By its own work, the waiting for others left out."""
+    """Not counting the time spent waiting for other ranks."""
     communication: float
-    """Share of its time that it spent on exchanging with others, waiting for them included."""
+    """Share of its time spent on communication, including waiting for other ranks."""
     waited: float
-    """Share of its time that it had nothing to do, as nothing was asked of it."""
+    """Share of its time spent idle, without a request."""
     sent_mb: float
     memory_mb: int = 0
 
@@ -59,11 +59,11 @@ class LearnReport:
     """Of the last update."""
     rows_per_second: float
     ranks: tuple[RankStats, ...] = ()
-    """How each of those did who learned together."""
+    """What each rank did, if several learned together."""
 
 
 def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
-    """What at least one call of `learn` did, all of them together."""
+    """Return what several calls of `learn`, at least one, did together."""
     updates = sum(report.updates for report in reports)
     rows = sum(report.rows for report in reports)
     means = {
@@ -81,13 +81,13 @@ def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
 
 
 def merge_ranks(figures: Sequence[RankStats]) -> tuple[RankStats, ...]:
-    """The figures of each rank as one, by name."""
+    """Return one entry per rank, by name."""
     names = sorted({each.name for each in figures})
     return tuple(_merged([each for each in figures if each.name == name]) for name in names)
 
 
 def _merged(figures: Sequence[RankStats]) -> RankStats:
-    """What one rank did at several times; shares of time count alike."""
+    """Return what one rank did at several times; shares of time count equally."""
     rows = sum(each.rows for each in figures)
     seconds = sum(each.rows / each.rows_per_second for each in figures if each.rows)
     return replace(
@@ -102,12 +102,12 @@ def _merged(figures: Sequence[RankStats]) -> RankStats:
 
 
 def as_row(losses: Losses, norm: Tensor) -> Tensor:
-    """The fields of `LossNumbers` as a tensor that need not have been computed yet."""
+    """Return the fields of `LossMeans` as a tensor that may still be computed."""
     return torch.stack([*(getattr(losses, field.name) for field in fields(losses)), norm])
 
 
 def loss_means(steps: Tensor, first: int) -> LossMeans:
-    """Means over steps [n, fields], the first of them update number `first`."""
+    """Return means over steps [n, fields]; the first of them is update number `first`."""
     table = steps.double().cpu().numpy()
     broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(broken):

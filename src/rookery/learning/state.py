@@ -14,18 +14,18 @@ Arrays = dict[str, NDArray[Any]]  # weights, moments and counters have different
 
 
 def net_arrays(prefix: str, net: nn.Module) -> Arrays:
-    """The weights and buffers of `net`, copied, as `prefix.name`."""
+    """Return copies of the weights and buffers of `net` as `prefix.name`."""
     return {f"{prefix}.{name}": _array(tensor) for name, tensor in net.state_dict().items()}
 
 
 def fill_net(prefix: str, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write what `net_arrays` gave into `net`, in place."""
+    """Copy what `net_arrays` returned into `net`, in place."""
     for name, tensor in net.state_dict().items():
         _fill(tensor, f"{prefix}.{name}", arrays)
 
 
 def optimizer_arrays(optimizer: torch.optim.Optimizer, net: nn.Module) -> Arrays:
-    """The optimizer's moments and counts, copied, as `optimizer.weight.moment`."""
+    """Return copies of the optimizer's moments and counters as `optimizer.weight.moment`."""
     return {
         f"optimizer.{name}.{key}": _array(tensor)
         for name, weight in net.named_parameters()
@@ -36,7 +36,7 @@ def optimizer_arrays(optimizer: torch.optim.Optimizer, net: nn.Module) -> Arrays
 def fill_optimizer(
     optimizer: torch.optim.AdamW, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Give the optimizer what `optimizer_arrays` gave; moments are laid out as their weights."""
+    """Restore what `optimizer_arrays` returned; moments get the memory format of their weights."""
     for name, weight in net.named_parameters():
         step = torch.zeros((), dtype=torch.float32, device=weight.device)
         moments = {"exp_avg": torch.empty_like(weight), "exp_avg_sq": torch.empty_like(weight)}
@@ -52,12 +52,12 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 @torch.no_grad()
 def _fill(tensor: Tensor, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy the array `name`; a number without axes may have come back from a file with one."""
+    """Copy the array `name`."""
     found = arrays[name] if name in arrays else np.zeros(0)
-    if found.size != tensor.numel():
+    if found.shape != tensor.shape:
         raise FileDamaged(
             f"the learner's {name} should have shape {tuple(tensor.shape)}, "
             f"got {found.shape if name in arrays else 'nothing'}; "
             "resume with the net the run was started with"
         )
-    tensor.copy_(torch.from_numpy(np.array(found)).reshape(tensor.shape))
+    tensor.copy_(torch.from_numpy(np.array(found)))

@@ -6,6 +6,7 @@ the padding out (`to_columns`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,8 @@ class Rows(NamedTuple):
     states: [R] positions.
     moves: [R] int16 the move made.
     num_legal: [R] int16 number of legal actions.
-    legal: [R, L] int16 the legal actions, then zeros.
-    policy: [R, L] int16 the search's policy over them, in units of 1 / UNIT.
+    legal: [R, L] int16 the legal actions, then anything.
+    policy: [R, L] int16 the search's policy over them, in units of 1 / UNIT, then anything.
     values: [R] float32 the search's value.
     draws: [R] float32 the search's draw probability.
     results: [R] int8 how the game ended: WIN, DRAW or LOSS.
@@ -176,8 +177,7 @@ class PlayedGame(NamedTuple):
 
 def games_in(rows: Rows) -> Iterator[PlayedGame]:
     """Yield the games that the rows hold, in order."""
-    starts = game_starts(rows).tolist()
-    for first, end in zip(starts, [*starts[1:], count(rows)], strict=True):
+    for first, end in pairwise([*game_starts(rows).tolist(), count(rows)]):
         moves = tuple(rows.moves[first:end].tolist())
         yield PlayedGame(rows.states[first], moves, int(rows.results[first]))
 

@@ -10,8 +10,10 @@ from torch import Tensor
 from rookery.gpu import as_tensor
 from rookery.replay.rows import UNIT, Rows
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 """Rows looked at together, to bound the memory that this takes."""
+FINE = 2**32
+"""Entropies are added as whole numbers of 1 / FINE: the sum depends on no order and no padding."""
 MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # 2**64 / golden ratio, odd, as a signed number
 LOW_BITS = 2**35 - 1
 
@@ -71,4 +73,5 @@ def _entropy(rows: Rows, chunk: slice) -> float:
     """Return the sum of the entropies of some of the rows' policies."""
     policies, num_legal = as_tensor(rows.policy)[chunk], as_tensor(rows.num_legal)[chunk]
     is_legal = torch.arange(policies.shape[1], device=policies.device) < num_legal[:, None]
-    return float(torch.special.entr(policies * is_legal / UNIT).sum())
+    entropies = torch.special.entr((policies * is_legal).double() / UNIT)
+    return int((entropies * FINE).round().long().sum()) / FINE

@@ -1,9 +1,8 @@
 """Gradients of the whole batch, each rank computing those of its own rows.
 
-With all_reduce this is torch's DDP: gradients travel in buckets while the backward pass goes on.
-The other ways exchange one vector once the pass is over. Either way every rank's rows count by
-their number and batch norm sees the batch as a whole, so that what comes out is what one device
-would have computed.
+With all_reduce this is torch's DDP: gradients are sent in buckets during the backward pass. The
+other methods exchange one vector after it. In both cases ranks are weighted by their number of
+rows and batch norm sees the whole batch, so that the gradients are those of a single device.
 """
 
 import time
@@ -20,8 +19,8 @@ from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
 from rookery.learning.config import LearningConfig
+from rookery.learning.gradients import RankGradients
 from rookery.learning.loss import Losses
-from rookery.learning.member import Member
 from rookery.learning.parallel.compress import HALVES, Codec, Plain, TopK, decoded_sum, new_codec
 from rookery.learning.parallel.exchange import Exchange
 from rookery.learning.parallel.group import FlatTensors, GroupFailed, ProcessGroup
@@ -30,17 +29,17 @@ from rookery.replay import Batch
 
 Hook = Callable[[Any, GradBucket], Future[Tensor]]
 WHOLE_UPDATES = 2
-"""Torch sorts parameters into buckets anew after the first: until then all is sent."""
+"""Updates sent uncompressed: torch reorders the buckets after the first one."""
 _names = signature(DistributedDataParallel).parameters
 NO_BUFFERS: dict[str, Any] = {
     "forward_sync_buffers" if "forward_sync_buffers" in _names else "broadcast_buffers": False
 }
-"""Joint norms keep them equal; newer torch calls the same setting by another name."""
+"""`JointBatchNorm` keeps buffers equal; the option has another name in newer torch."""
 ONE_BUCKET_MB = 1_000_000
 
 
-class DdpGradients(Member):
-    """Gradients summed by DDP, in buckets, while they are still being computed."""
+class DdpGradients(RankGradients):
+    """Gradients summed by DDP, in buckets, during the backward pass."""
 
     def __init__(
         self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
@@ -48,11 +47,11 @@ class DdpGradients(Member):
         join_norms(net, group, compiled=config.compiled)
         super().__init__(net, group=group, config=config, precision=precision)
         self._last_bucket, self._sent_share = 0.0, _sent_share(config)
-        with group.speaking():
+        with group.waiting():
             self._forward = self._ddp(self._forward, config)
 
     def gradients(self, batch: Batch) -> Losses:
-        """Set the gradients to those of the whole batch's mean loss; returns means of our rows."""
+        """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
         self._last_bucket = time.perf_counter()
         try:
             return self._weighted(batch, self.share * self._group.size)
@@ -67,12 +66,12 @@ class DdpGradients(Member):
         return nullcontext() if is_last else self._forward.no_sync()
 
     def _ddp(self, net: nn.Module, config: LearningConfig) -> DistributedDataParallel:
-        by_matrices = config.compress == "powersgd"
+        is_powersgd = config.compress == "powersgd"
         ddp = DistributedDataParallel(
-            net, bucket_cap_mb=ONE_BUCKET_MB if by_matrices else None, **NO_BUFFERS
+            net, bucket_cap_mb=ONE_BUCKET_MB if is_powersgd else None, **NO_BUFFERS
         )
-        state = _matrices(net, config.compression_ratio) if by_matrices else None
-        hook = powerSGD_hook.powerSGD_hook if by_matrices else _hook(config)
+        state = _powersgd_state(net, config.compression_ratio) if is_powersgd else None
+        hook = powerSGD_hook.powerSGD_hook if is_powersgd else _hook(config)
         ddp.register_comm_hook(state, self._counted(hook))
         return ddp
 
@@ -85,7 +84,7 @@ class DdpGradients(Member):
         return counted
 
 
-class ExchangedGradients(Member):
+class ExchangedGradients(RankGradients):
     """Gradients exchanged as one vector after the backward pass."""
 
     def __init__(
@@ -94,25 +93,25 @@ class ExchangedGradients(Member):
         join_norms(net, group, compiled=config.compiled)
         super().__init__(net, group=group, config=config, precision=precision)
         codec = new_codec(config.compress, config.compression_ratio)
-        self._exchange = Exchange(group, codec, way=config.synchronise)
+        self._exchange = Exchange(group, codec, method=config.synchronise)
         self.steps = not self._exchange.is_served
 
     def gradients(self, batch: Batch) -> Losses:
-        """Set the gradients to those of the whole batch's mean loss; returns means of our rows."""
+        """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
         losses = self._weighted(batch, self.share)
         vector = FlatTensors([_gradient(weight) for weight in self.net.parameters()])
         vector.write(self._exchange.sum(vector.read()))
         return losses
 
     def settle(self, update: int, *, is_last: bool) -> None:
-        """Fetch the weights from the server that has stepped, where there is one."""
-        if self._exchange.is_serving:
+        """With a parameter server, fetch the weights after its step."""
+        if self._exchange.has_server:
             weights = FlatTensors(list(self.net.parameters()))
-            weights.write(self._exchange.group.spread(weights.read()))
+            weights.write(self._exchange.group.broadcast(weights.read()))
 
 
 def _sent_share(config: LearningConfig) -> float:
-    """Bytes that are sent, as a share of those of the gradients."""
+    """Return the bytes sent, as a share of the gradients' bytes."""
     ratio = config.compression_ratio
     shares = {"none": 1.0, "fp16": 0.5, "bf16": 0.5, "powersgd": ratio, "topk": 2 * ratio}
     return shares[config.compress]
@@ -123,8 +122,8 @@ def _gradient(weight: Tensor) -> Tensor:
     return weight.grad
 
 
-def _matrices(net: nn.Module, ratio: float) -> powerSGD_hook.PowerSGDState:
-    """PowerSGD with the rank at which the largest kernel takes `ratio` of its bytes."""
+def _powersgd_state(net: nn.Module, ratio: float) -> powerSGD_hook.PowerSGDState:
+    """Return PowerSGD of the rank at which the largest kernel takes `ratio` of its bytes."""
     largest = max((weight for weight in net.parameters()), key=Tensor.numel)
     rows, columns = len(largest), largest.numel() // len(largest)
     rank = max(1, int(ratio * rows * columns / (rows + columns)))
@@ -142,12 +141,12 @@ def _hook(config: LearningConfig) -> Hook:
     if config.compress == "none":
         return default_hooks.allreduce_hook
     if config.compress == "topk":
-        return _Sparse(config.compression_ratio)
+        return _TopKHook(config.compression_ratio)
     return _rounded(Plain(HALVES[config.compress]))
 
 
 def _rounded(codec: Codec) -> Hook:
-    """Torch's own hook for bfloat16 asks for NCCL, though gloo adds bfloat16 as well."""
+    """Return a hook for bfloat16: torch's own requires NCCL, though gloo adds bfloat16 too."""
 
     def hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
         vector = bucket.buffer()
@@ -159,8 +158,8 @@ def _rounded(codec: Codec) -> Hook:
     return hook
 
 
-class _Sparse:
-    """The largest numbers of every bucket, and what is left of it the next time."""
+class _TopKHook:
+    """A hook that sends the largest elements of every bucket, with error feedback."""
 
     def __init__(self, ratio: float) -> None:
         self._ratio = ratio

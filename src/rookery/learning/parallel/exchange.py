@@ -1,8 +1,8 @@
-"""How ranks come to the sum of their vectors: all at once, by way of one of them, or at a server.
+"""How ranks sum their vectors.
 
-all_reduce         everybody sends and adds; the sum is everywhere
-gather_broadcast   the root gathers, adds, and sends the sum back
-parameter_server   the root gathers and adds; what comes back is what it made of the sum
+all_reduce         all ranks compute the sum together
+gather_broadcast   the root gathers the vectors, adds them, and broadcasts the sum
+parameter_server   the root gathers and adds; the others later receive the weights it computes
 """
 
 from torch import Tensor
@@ -12,26 +12,26 @@ from rookery.learning.parallel.group import ROOT, ProcessGroup
 
 
 class Exchange:
-    """Sums vectors over a group; weights are the ranks' own business."""
+    """Sums vectors over a group, without weighting them."""
 
-    def __init__(self, group: ProcessGroup, codec: Codec, *, way: str) -> None:
-        self.group, self._codec, self._way = group, codec, way
-        self.is_serving = way == "parameter_server"
-        """Whether the root alone comes to know the sum."""
-        self.is_served = self.is_serving and group.rank != ROOT
+    def __init__(self, group: ProcessGroup, codec: Codec, *, method: str) -> None:
+        self.group, self._codec, self._method = group, codec, method
+        self.has_server = method == "parameter_server"
+        """Whether only the root gets the sum."""
+        self.is_served = self.has_server and group.rank != ROOT
 
     def sum(self, vector: Tensor) -> Tensor:
-        """The sum over the ranks; what comes back at a rank that is served has no meaning."""
+        """Return the sum over the ranks; without meaning at a rank that is served."""
         if self.group.size == 1:
             return vector
         sent = self._codec.encode(vector)
-        if self._way == "all_reduce":
-            return self._everywhere(sent, len(vector))
+        if self._method == "all_reduce":
+            return self._sum_at_all(sent, len(vector))
         gathered = self.group.gather(sent)
         total = decoded_sum(self._codec, gathered, len(vector)) if gathered else vector
-        return total if self.is_serving else self.group.spread(total)
+        return total if self.has_server else self.group.broadcast(total)
 
-    def _everywhere(self, sent: Tensor, length: int) -> Tensor:
-        if self._codec.sums:
-            return self._codec.decode(self.group.sum(sent), length)
-        return decoded_sum(self._codec, self.group.collect(sent), length)
+    def _sum_at_all(self, sent: Tensor, length: int) -> Tensor:
+        if self._codec.is_additive:
+            return self._codec.decode(self.group.all_reduce(sent), length)
+        return decoded_sum(self._codec, self.group.all_gather(sent), length)

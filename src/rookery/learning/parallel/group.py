@@ -1,11 +1,10 @@
-"""A group: the ranks that learn together for as long as none of them is lost.
+"""A process group: the ranks that learn together as long as none of them is lost.
 
-Every word to the others goes through here, so that time spent waiting and bytes sent are counted,
-and whatever goes wrong on the way ends in the same error: the group is broken. A group is never
-mended; its members form a new one.
+All communication goes through here, so that waiting time and bytes sent are counted and every
+failure raises GroupFailed. A group that failed is not repaired; its ranks form a new one.
 
-The backends open ports: on the interface of the address that a member was given, and on no other.
-Members exchange tensors and JSON, never pickles, which would run whatever code a stranger sends.
+The backends open ports only on the network interface of the address that a rank was given. Ranks
+exchange tensors and JSON, never pickles, which could run arbitrary code.
 """
 
 import json
@@ -26,74 +25,75 @@ from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]
 
 from rookery.base import RookeryError
 
-FEW = 4096
-"""Numbers below which gloo gathers and we add: its own sum takes three times as long to begin."""
+GATHER_BELOW = 4096
+"""With gloo, smaller tensors are gathered and added here: its all_reduce has three times the
+latency."""
 LOOPBACK = "127.0.0.1"
 ROOT = 0
 """The rank that gathers, serves and reports."""
 
 
 class GroupFailed(RookeryError):
-    """A member is gone, or too slow to answer."""
+    """A rank is gone, or too slow to answer."""
 
 
 @dataclass(frozen=True)
 class RankSpec:
-    """Where to meet, and as whom."""
+    """How a process joins a group."""
 
     store: Store
-    """Where members learn each other's addresses; all members have the same, and nobody else."""
+    """Where ranks exchange their addresses; shared by all ranks of the group and no others."""
     generation: int
-    """Groups that meet in the same store have different ones."""
+    """Tells groups that use the same store apart."""
     rank: int
     size: int
     address: str = LOOPBACK
-    """The address of this machine at which the other members reach it."""
+    """The address of this machine at which the other ranks reach it."""
     backend: str = "gloo"
-    patience: float = 10.0
-    """Seconds that a member may keep the others waiting."""
+    silence_seconds: float = 10.0
+    """Seconds that a rank waits for the others before the group fails."""
 
 
 @dataclass
 class TrafficStats:
-    """What a rank had to do with the others."""
+    """Communication of one rank."""
 
     blocked: float = 0.0
-    """Seconds in which it could only wait."""
+    """Seconds spent waiting."""
     sent: int = 0
-    """Bytes it handed over."""
+    """Bytes sent."""
 
 
 class ProcessGroup:
-    """This process as a member; made by all members at once."""
+    """This process as a rank of a group; all ranks construct it at the same time."""
 
-    def __init__(self, place: RankSpec) -> None:
-        self.rank, self.size = place.rank, place.size
-        self._is_gloo = place.backend == "gloo"
-        self._store = place.store  # kept: one in Python is gone when nobody refers to it
+    def __init__(self, spec: RankSpec) -> None:
+        self.rank, self.size = spec.rank, spec.size
+        self._is_gloo = spec.backend == "gloo"
+        self._store = spec.store  # kept: a store in Python ends with its last reference
         self.traffic = TrafficStats()
         if self.size == 1:
             return
-        limit = timedelta(seconds=place.patience)
-        with self.speaking():
-            listen_only_at(place.address)
-            place.store.set_timeout(limit)
+        limit = timedelta(seconds=spec.silence_seconds)
+        with self.waiting():
+            listen_only_at(spec.address)
+            spec.store.set_timeout(limit)
             distributed.init_process_group(
-                place.backend,
-                store=PrefixStore(f"group {place.generation}", place.store),
+                spec.backend,
+                store=PrefixStore(f"group {spec.generation}", spec.store),
                 rank=self.rank,
                 world_size=self.size,
                 timeout=limit,
             )
 
     def close(self) -> None:
-        """Leave; whoever still waits for this rank hears that it is gone."""
+        """Leave the group; ranks that wait for this one fail."""
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
 
     @contextmanager
-    def speaking(self) -> Iterator[None]:
-        """Count the time inside as spent waiting; what goes wrong there breaks the group."""
+    def waiting(self) -> Iterator[None]:
+        """Count the time inside as waiting; turn errors into GroupFailed."""
         begin = time.perf_counter()
         try:
             yield
@@ -106,92 +106,91 @@ class ProcessGroup:
         finally:
             self.traffic.blocked += time.perf_counter() - begin
 
-    def sum(self, tensor: Tensor) -> Tensor:
-        """The sum over all ranks, in place."""
-        if self.size > 1 and self._is_gloo and tensor.numel() < FEW:
-            tensor.copy_(torch.stack(self.collect(tensor)).sum(0))
+    def all_reduce(self, tensor: Tensor) -> Tensor:
+        """Sum a tensor over all ranks, in place."""
+        if self.size > 1 and self._is_gloo and tensor.numel() < GATHER_BELOW:
+            tensor.copy_(torch.stack(self.all_gather(tensor)).sum(0))
         elif self.size > 1:
-            with self.speaking():
+            with self.waiting():
                 distributed.all_reduce(tensor)
-            self.count(tensor)
+            self._count_sent(tensor)
         return tensor
 
-    def spread(self, tensor: Tensor, source: int = ROOT) -> Tensor:
-        """The tensor of rank `source`, in place."""
+    def broadcast(self, tensor: Tensor, source: int = ROOT) -> Tensor:
+        """Overwrite a tensor with that of rank `source`."""
         if self.size > 1:
-            with self.speaking():
+            with self.waiting():
                 distributed.broadcast(tensor, source)
-            self.count(tensor)
+            self._count_sent(tensor)
         return tensor
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """The tensors of all ranks, by rank, at the root; elsewhere none."""
-        sent = self._fit(tensor)
+        """Return the tensors of all ranks, by rank, at the root; an empty list elsewhere."""
+        sent = self._to_backend(tensor)
         found = [torch.empty_like(sent) for _ in range(self.size)] if self.rank == ROOT else []
-        with self.speaking():
+        with self.waiting():
             distributed.gather(sent, found or None, dst=ROOT)
-        self.count(sent)
+        self._count_sent(sent)
         return [other.to(tensor.device) for other in found]
 
-    def collect(self, tensor: Tensor) -> list[Tensor]:
-        """The tensors of all ranks, by rank, everywhere."""
+    def all_gather(self, tensor: Tensor) -> list[Tensor]:
+        """Return the tensors of all ranks, by rank."""
         if self.size == 1:
             return [tensor]
-        sent = self._fit(tensor)
+        sent = self._to_backend(tensor)
         found = [torch.empty_like(sent) for _ in range(self.size)]
-        with self.speaking():
+        with self.waiting():
             distributed.all_gather(found, sent)
-        self.count(sent)
+        self._count_sent(sent)
         return [other.to(tensor.device) for other in found]
 
     def send(self, tensor: Tensor, rank: int) -> None:
-        """Hand a tensor to another rank, which has to receive it."""
-        sent = self._fit(tensor)
-        with self.speaking():
+        """Send a tensor to another rank, which must call `receive`."""
+        sent = self._to_backend(tensor)
+        with self.waiting():
             distributed.send(sent, rank)
-        self.count(sent)
+        self._count_sent(sent)
 
     def receive(self, tensor: Tensor, rank: int) -> Tensor:
-        """What another rank sends, shaped like `tensor`, on its device."""
-        found = self._fit(tensor)
-        with self.speaking():
+        """Return what another rank sends, with the shape, dtype and device of `tensor`."""
+        found = self._to_backend(tensor)
+        with self.waiting():
             distributed.recv(found, rank)
         return found.to(tensor.device)
 
-    def tell(self, rank: int, words: Any) -> None:
-        """Send something that JSON can express to another rank, which has to hear it."""
-        payload = np.frombuffer(json.dumps(words).encode(), np.uint8).copy()
+    def send_json(self, rank: int, content: Any) -> None:
+        """Send JSON content to another rank, which must call `receive_json`."""
+        payload = np.frombuffer(json.dumps(content).encode(), np.uint8).copy()
         self.send(torch.tensor([payload.size]), rank)
         self.send(torch.from_numpy(payload), rank)
 
-    def hear(self, rank: int) -> Any:
-        """What another rank tells."""
+    def receive_json(self, rank: int) -> Any:
+        """Return the JSON content that another rank sends."""
         length = int(self.receive(torch.zeros(1, dtype=torch.int64), rank))
         payload = self.receive(torch.empty(length, dtype=torch.uint8), rank)
         return json.loads(payload.numpy().tobytes())
 
-    def spread_bytes(self, payload: bytes, source: int) -> bytes:
-        """The bytes that rank `source` has."""
-        length = self.spread(self._fit(torch.tensor([len(payload)])), source)
+    def broadcast_bytes(self, payload: bytes, source: int) -> bytes:
+        """Return the bytes that rank `source` has."""
+        length = self.broadcast(self._to_backend(torch.tensor([len(payload)])), source)
         held = np.frombuffer(payload or bytes(int(length)), np.uint8).copy()
-        return self.spread(self._fit(torch.from_numpy(held)), source).cpu().numpy().tobytes()
+        return (
+            self.broadcast(self._to_backend(torch.from_numpy(held)), source).cpu().numpy().tobytes()
+        )
 
-    def _fit(self, tensor: Tensor) -> Tensor:
-        """The tensor where the backend can fetch it: gloo gathers from the host, NCCL never."""
-        return tensor.to(self._wire())
+    def _to_backend(self, tensor: Tensor) -> Tensor:
+        """Move a tensor to where the backend needs it: host memory for gloo, the GPU for NCCL."""
+        return tensor.to("cpu" if self._is_gloo else "cuda")
 
-    def _wire(self) -> torch.device:
-        return torch.device("cpu" if self._is_gloo else "cuda")
-
-    def count(self, tensor: Tensor) -> None:
-        """Enter a tensor that was handed over."""
+    def _count_sent(self, tensor: Tensor) -> None:
+        """Count a tensor that was sent."""
         self.traffic.sent += tensor.nbytes
 
 
 def listen_only_at(address: str) -> None:
-    """Have gloo and NCCL listen on the interface that has `address`, one of this machine.
+    """Make gloo and NCCL listen on the interface of this machine that has `address`.
 
-    On a network, what the user has set for them is kept: it may be the faster one.
+    Except on loopback, the user's own environment variables win: they may name a faster network.
     """
     names = [
         name
@@ -202,7 +201,7 @@ def listen_only_at(address: str) -> None:
         raise RookeryError(f"no network interface of {socket.gethostname()} has {address}")
     for variable, value in (
         ("GLOO_SOCKET_IFNAME", names[0]),
-        ("NCCL_SOCKET_IFNAME", f"={names[0]}"),  # all that begin with the name, without "="
+        ("NCCL_SOCKET_IFNAME", f"={names[0]}"),  # without "=" it would be a prefix
     ):
         if address == LOOPBACK:
             os.environ[variable] = value
@@ -211,14 +210,14 @@ def listen_only_at(address: str) -> None:
 
 
 def _reason(error: RuntimeError) -> str:
-    """The first line that says something, of the error that began it."""
+    """Return the first non-empty line of the original error."""
     first = error.__cause__ or error
     return next((line for line in str(first).splitlines() if line.strip()), repr(first))
 
 
 @dataclass
 class FlatTensors:
-    """Several tensors as one vector, so that they travel together."""
+    """Several tensors as one vector, to send them together."""
 
     tensors: Sequence[Tensor]
     sizes: list[int] = field(init=False)
@@ -227,11 +226,11 @@ class FlatTensors:
         self.sizes = [tensor.numel() for tensor in self.tensors]
 
     def read(self) -> Tensor:
-        """All their numbers, copied, in float32."""
+        """Return a copy of all elements in float32."""
         return torch.cat([tensor.detach().reshape(-1).float() for tensor in self.tensors])
 
     @torch.no_grad()
     def write(self, vector: Tensor) -> None:
-        """Set them all."""
+        """Set all tensors from a vector."""
         for tensor, part in zip(self.tensors, torch.split(vector, self.sizes), strict=True):
             tensor.copy_(part.view(tensor.shape))

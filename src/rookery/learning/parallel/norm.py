@@ -1,7 +1,7 @@
 """Batch norm over the rows of all ranks, as if one device held the whole batch.
 
-Torch's own synchronised batch norm knows only GPUs; this one sums the same few numbers a channel
-over whatever the group runs on, and leaves all the work on rows to torch's kernels.
+Torch's SyncBatchNorm runs on GPUs only. This one sums the same statistics per channel over any
+backend and leaves the work on rows to torch's kernels.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ class JointBatchNorm(nn.BatchNorm2d):
     """Batch norm whose batch is that of the whole group while training."""
 
     def __init__(self, alone: nn.BatchNorm2d, group: ProcessGroup) -> None:
-        """Shares the parameters and statistics of `alone`."""
+        """Share the parameters and statistics of `alone`."""
         super().__init__(alone.num_features, alone.eps, alone.momentum, device="meta")
         self.weight, self.bias = alone.weight, alone.bias
         for name, buffer in alone.named_buffers():
@@ -25,18 +25,18 @@ class JointBatchNorm(nn.BatchNorm2d):
         self.group = group
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise by the statistics of all ranks' rows, and follow them."""
+        """Normalise by the statistics of all ranks' rows, and update the running ones."""
         if not self.training:
             return super().forward(x)
         y, mean, variance, count = _Normalise.apply(  # type: ignore[no-untyped-call]
             x, self.weight, self.bias, self.eps, self.group
         )
-        self._follow(mean, variance * count / (count - 1))
+        self._update_statistics(mean, variance * count / (count - 1))
         normalised: Tensor = y
         return normalised
 
     @torch.no_grad()
-    def _follow(self, mean: Tensor, variance: Tensor) -> None:
+    def _update_statistics(self, mean: Tensor, variance: Tensor) -> None:
         assert self.running_mean is not None and self.running_var is not None
         assert self.num_batches_tracked is not None and self.momentum is not None
         self.running_mean.lerp_(mean, self.momentum)
@@ -45,7 +45,7 @@ class JointBatchNorm(nn.BatchNorm2d):
 
 
 def join_norms(net: nn.Module, group: ProcessGroup, *, compiled: bool) -> None:
-    """Have every batch norm of `net` see the rows of the whole group; no compiler looks inside."""
+    """Replace every batch norm of `net` by a joint one, which torch.compile skips."""
     for parent in list(net.modules()):
         for name, child in parent.named_children():
             if isinstance(child, nn.BatchNorm2d):
@@ -56,13 +56,13 @@ def join_norms(net: nn.Module, group: ProcessGroup, *, compiled: bool) -> None:
 
 
 class _Normalise(torch.autograd.Function):
-    """The normalised rows, and the mean, variance and number they were normalised by."""
+    """Return the normalised rows, and the mean, variance and count of the whole group."""
 
     @staticmethod
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: ProcessGroup
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        exact = torch.zeros_like(weight)  # statistics of float32, whatever the rows are in
+        exact = torch.zeros_like(weight)  # makes the statistics float32 for rows of any precision
         mean, variance = torch.batch_norm_update_stats(x, exact, exact, 0.0)
         variance, mean, count = _joined(variance, mean, x.numel() // x.shape[1], group)
         ctx.save_for_backward(x, weight, mean, variance, count)
@@ -78,7 +78,7 @@ class _Normalise(torch.autograd.Function):
         direct, for_weight, for_bias = torch.ops.aten.native_batch_norm_backward(
             gradients[0], x, weight, mean, variance, mean, scale, False, ctx.eps, [True] * 3
         )
-        sums = ctx.group.sum(torch.stack([for_bias.float(), for_weight.float()]))
+        sums = ctx.group.all_reduce(torch.stack([for_bias.float(), for_weight.float()]))
         slope = -weight * scale**2 * sums[1] / count
         offset = -weight * scale * sums[0] / count - slope * mean
         through = torch.addcmul(direct, x, slope.to(x.dtype)[:, None, None])
@@ -89,10 +89,10 @@ class _Normalise(torch.autograd.Function):
 def _joined(
     variance: Tensor, mean: Tensor, rows: int, group: ProcessGroup
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Variance, mean and number of all ranks' values."""
+    """Return the variance, mean and count of all ranks' values."""
     first, second = mean.double() * rows, (variance.double() + mean.double() ** 2) * rows
     ours = torch.cat([first, second, first.new_tensor([rows])])
-    first, second, count = torch.split(group.sum(ours), [len(mean), len(mean), 1])
+    first, second, count = torch.split(group.all_reduce(ours), [len(mean), len(mean), 1])
     middle = first / count
-    spread = (second / count - middle**2).clamp_(min=0)
-    return spread.float(), middle.float(), count.float()
+    joint = (second / count - middle**2).clamp_(min=0)
+    return joint.float(), middle.float(), count.float()

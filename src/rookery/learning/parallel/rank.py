@@ -1,8 +1,7 @@
-"""A learner as one of several: it joins a group, learns its share, and may join another one.
+"""A learner that is one rank of a group; it may leave the group and join another one.
 
-All ranks hold the same window and know the same seed, so that the batch of an update is known to
-everybody; a rank only makes and learns its own rows of it. Whoever is lost, the batches stay the
-same: the others have more rows each.
+All ranks hold the same window and seed, so that every rank knows the batch of an update and builds
+only its own rows of it. When a rank is lost the batches stay the same: the others get more rows.
 """
 
 import time
@@ -29,39 +28,39 @@ class RankResult:
     """What a rank did for one request."""
 
     report: LearnReport | None
-    """Of its own rows; None where nothing was left to do."""
+    """Of its own rows; None if no updates were left to make."""
     seconds: float
     traffic: TrafficStats
 
 
 class RankLearner(Learner):
-    """Learns its share of every batch together with the others of its group."""
+    """Learns its share of every batch together with the other ranks of its group."""
 
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
         super().__init__(game, net, config=config, seed=seed)
         self._group: ProcessGroup | None = None
 
-    def join(self, place: RankSpec, source: int) -> None:
-        """Form a group with the others; everybody goes on from the state of rank `source`."""
+    def join(self, spec: RankSpec, source: int) -> None:
+        """Form a group with the others; all continue from the state of rank `source`."""
         self.leave()
-        self._group = group = ProcessGroup(place)
+        self._group = group = ProcessGroup(spec)
         if group.size > 1:
             state = pack_arrays(self.state(), {}) if group.rank == source else b""
-            state = group.spread_bytes(state, source)
+            state = group.broadcast_bytes(state, source)
             if group.rank != source:
                 self.restore(unpack_arrays(state)[0])
         kind = self._kind(group)
         self._gradients = kind(self.net, group=group, config=self.config, precision=self.precision)
-        self._share_out(even_shares(self._part_rows, group.size))
+        self._set_shares(even_shares(self._part_rows, group.size))
 
     def leave(self) -> None:
-        """Be done with the group, so that nobody waits for this rank any more."""
+        """Leave the group, so that no rank waits for this one."""
         if self._group is not None:
             self._group.close()
             self._group = None
 
     def learn_until(self, window: Window, goal: int, *, progress: float) -> RankResult:
-        """Make all updates below number `goal`, looking at the shares on the way."""
+        """Make all updates below number `goal`; shares are balanced on the way."""
         assert self._group is not None
         self._group.traffic = TrafficStats()
         begin, reports = time.perf_counter(), []
@@ -71,11 +70,11 @@ class RankLearner(Learner):
         return RankResult(report, time.perf_counter() - begin, self._group.traffic)
 
     def whole_state(self) -> states.Arrays:
-        """Everything a new learner needs to go on, at the root; elsewhere nothing."""
+        """Return what a new learner needs to continue, at the root; nothing elsewhere."""
         return self.state() if self._is_root else {}
 
     def whole_play(self) -> states.Arrays:
-        """The averaged net's part of the state, at the root; elsewhere nothing."""
+        """Return the averaged network's part of the state, at the root; nothing elsewhere."""
         return self.play_arrays() if self._is_root else {}
 
     @property
@@ -104,17 +103,17 @@ class RankLearner(Learner):
         return report
 
     def _balance(self, rate: float) -> None:
-        """Share the next batches out by everybody's rate."""
+        """Divide the next batches by the ranks' rates."""
         assert self._group is not None
-        rates = self._group.collect(torch.tensor([rate], dtype=torch.float64))
+        rates = self._group.all_gather(torch.tensor([rate], dtype=torch.float64))
         shares = fair_shares(
             self._part_rows,
             [float(other) for other in rates],
             largest_ratio=self.config.max_batch_ratio,
         )
-        self._share_out(shares)
+        self._set_shares(shares)
 
-    def _share_out(self, shares: list[int]) -> None:
+    def _set_shares(self, shares: list[int]) -> None:
         assert self._group is not None
         rank = self._group.rank
         self._offsets = rows_of(rank, shares, parts=self.config.accumulate)

@@ -1,7 +1,7 @@
-"""A learner of a part of the net, and the rank that holds it for as long as its group lasts.
+"""A learner of one part of the network, and the rank that holds it as long as its group lasts.
 
-Every rank calls the same methods in the same order with the same arguments; what concerns the net
-as a whole comes together at the root, name by name what an unsplit learner would have.
+All ranks call the same methods in the same order with the same arguments. The whole state is
+assembled at the root, under the names of an unsplit learner's state.
 """
 
 import time
@@ -20,16 +20,16 @@ from rookery.learning.config import LearningConfig
 from rookery.learning.learner import Learner
 from rookery.learning.parallel.group import ProcessGroup, RankSpec, TrafficStats
 from rookery.learning.parallel.rank import RankResult
-from rookery.learning.pipeline.gradients import Pipeline, clip_gradients
-from rookery.learning.pipeline.transfer import deal_arrays, gather_arrays
+from rookery.learning.pipeline.gradients import PipelineGradients, clip_gradients
+from rookery.learning.pipeline.transfer import gather_arrays, scatter_arrays
 from rookery.nets import split_net
 from rookery.replay import Window
 
 
 class PipelineLearner(Learner):
-    """A learner that holds its rank's part of `net`: its weights, average and moments.
+    """A learner that holds its rank's part of `net`: weights, average and optimizer moments.
 
-    `net` is whole, the same on every rank and in the host's memory; the caller lets go of it.
+    `net` is the whole network, equal on all ranks and in host memory; the caller should drop it.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PipelineLearner(Learner):
         part = split_net(net, group.rank, num_parts=group.size).to(device)
         super().__init__(game, part, config=config, seed=seed)
         self._group = group
-        self._gradients = Pipeline(
+        self._gradients = PipelineGradients(
             part,
             planes_shape=game.planes_shape,
             group=group,
@@ -55,7 +55,7 @@ class PipelineLearner(Learner):
         )
 
     def state(self) -> states.Arrays:
-        """What an unsplit learner's state would be, at the root; elsewhere nothing."""
+        """Return the state of an unsplit learner, at the root; nothing elsewhere."""
         whole: states.Arrays = {}
         for arrays in (
             states.net_arrays("net", self.net),
@@ -69,7 +69,7 @@ class PipelineLearner(Learner):
         return whole
 
     def play_arrays(self) -> states.Arrays:
-        """The whole averaged net's part of the state, at the root; elsewhere nothing."""
+        """Return the whole averaged network's part of the state, at the root; nothing elsewhere."""
         return gather_arrays(super().play_arrays(), group=self._group)
 
     def _clip(self) -> Tensor:
@@ -77,10 +77,10 @@ class PipelineLearner(Learner):
 
 
 class PipelineRank:
-    """One of a group that cuts the net; with every group the cuts, and so its part, may change.
+    """A rank of a pipeline; its part of the network may change with every group that it joins.
 
-    `new_net` builds the whole net in the host's memory. What was learned is nobody's alone: each
-    group goes on from the whole state that its root was given.
+    `new_net` builds the whole network in host memory. No rank has the whole state, so each group
+    continues from the whole state that its root was given.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PipelineRank:
         seed: int,
         device: torch.device,
     ) -> None:
-        import rookery.learning.pipeline.stage  # noqa: F401  takes a while, while nobody waits
+        import rookery.learning.pipeline.stage  # noqa: F401  slow: import it before ranks wait
 
         self._game, self._new_net, self._config = game, new_net, config
         self._seed, self._device = seed, device
@@ -102,32 +102,32 @@ class PipelineRank:
 
     @property
     def updates(self) -> int:
-        """Made so far by the net that this rank has a part of."""
+        """Updates made so far."""
         return self._learner.updates if self._learner else 0
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Be the root of the next group with this state."""
+        """Start the next group, as its root, with this state."""
         self._given = arrays
 
-    def join(self, place: RankSpec, source: int) -> None:
-        """Form a group with the others, and go on with a part of what rank `source`, 0, has."""
+    def join(self, spec: RankSpec, source: int) -> None:
+        """Form a group with the others; continue with a part of the state of rank `source`, 0."""
         self.leave()
-        self._learner = None  # there may be room for one only
-        self._group = group = ProcessGroup(place)
+        self._learner = None  # two may not fit in memory
+        self._group = group = ProcessGroup(spec)
         net, size = self._new_net(), group.size
         parts = [split_net(net, rank, num_parts=size) for rank in range(size)]
-        own = deal_arrays(self._given, parts, group=group)
+        own = scatter_arrays(self._given, parts, group=group)
         self._given, self._learner = {}, self._new_learner(net, group)
         self._learner.restore(own)
 
     def leave(self) -> None:
-        """Be done with the group, so that nobody waits for this rank any more."""
+        """Leave the group, so that no rank waits for this one."""
         if self._group is not None:
             self._group.close()
             self._group = None
 
     def learn_until(self, window: Window, goal: int, *, progress: float) -> RankResult:
-        """Make all updates below number `goal`; all rows are everybody's, a part of each."""
+        """Make all updates below number `goal`; the rows are counted in equal shares."""
         learner, group = self._held()
         group.traffic, begin, report = TrafficStats(), time.perf_counter(), None
         if learner.updates < goal:
@@ -136,11 +136,11 @@ class PipelineRank:
         return RankResult(report, time.perf_counter() - begin, group.traffic)
 
     def whole_state(self) -> states.Arrays:
-        """Everything a new learner needs to go on, at the root; elsewhere nothing."""
+        """Return what a new learner needs to continue, at the root; nothing elsewhere."""
         return self._held()[0].state()
 
     def whole_play(self) -> states.Arrays:
-        """The averaged net's part of the state, at the root; elsewhere nothing."""
+        """Return the averaged network's part of the state, at the root; nothing elsewhere."""
         return self._held()[0].play_arrays()
 
     def _held(self) -> tuple[Learner, ProcessGroup]:
@@ -148,7 +148,7 @@ class PipelineRank:
         return self._learner, self._group
 
     def _new_learner(self, net: nn.Module, group: ProcessGroup) -> Learner:
-        """Alone, a plain one."""
+        """Return a learner of this rank's part; of the whole network if it is the only rank."""
         config, seed = self._config, self._seed
         if group.size == 1:
             return Learner(self._game, net.to(self._device), config=config, seed=seed)

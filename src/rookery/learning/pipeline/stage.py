@@ -1,6 +1,6 @@
-"""A part of a pipeline, as torch's schedules run it, and a clock beside it.
+"""A stage of torch's pipeline schedules that measures its computing time.
 
-Importing this imports half of torch, which only those who use it should wait for.
+The import is slow, so that it is made only where a pipeline is used.
 """
 
 import time
@@ -13,18 +13,18 @@ from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGP
 
 
 class Stage(PipelineStage):
-    """Torch's stage, which knows how long it has computed: the rest of a step is waiting."""
+    """Torch's stage with its computing time; the rest of a step is waiting."""
 
     seconds = 0.0
-    """Spent computing so far."""
+    """Seconds spent computing so far."""
 
     def forward_one_chunk(self, *args: Any, **options: Any) -> Any:
-        """Carry one part of a batch forward."""
+        """Compute one part of a batch forward."""
         with self._clock():
             return super().forward_one_chunk(*args, **options)
 
     def backward_one_chunk(self, *args: Any, **options: Any) -> Any:
-        """Carry the gradients of one part back."""
+        """Compute the gradients of one part."""
         with self._clock():
             return super().backward_one_chunk(*args, **options)
 
@@ -40,9 +40,9 @@ class Stage(PipelineStage):
 def new_schedule(
     stage: Stage, parts: int, loss: Callable[[Any, Tensor], Tensor]
 ) -> Schedule1F1B | ScheduleGPipe:
-    """The order in which `parts` of a batch go through the stages.
+    """Return the order in which `parts` of a batch pass through the stages.
 
-    One forward, one backward keeps fewer activations; torch has it from a part a stage on.
+    1F1B keeps fewer activations; torch requires at least as many parts as stages for it.
     """
     kind = Schedule1F1B if parts >= stage.num_stages else ScheduleGPipe
     return kind(stage, parts, loss_fn=loss, scale_grads=False)

@@ -1,6 +1,6 @@
-"""Named arrays on their way between ranks that hold a part each: from all to the first, and back.
+"""Transfer of named arrays between ranks that hold one part each: to the root and back.
 
-They travel one by one, so that no device has to have room for more than the largest.
+Arrays are sent one by one, so that a device needs memory for the largest only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from rookery.learning.state import Arrays
 
 
 def gather_arrays(arrays: Arrays, *, group: ProcessGroup) -> Arrays:
-    """The arrays of all ranks, in their order, at the root; nothing elsewhere."""
+    """Return the arrays of all ranks, in their order, at the root; nothing elsewhere."""
     if group.rank != ROOT:
         _send(arrays, ROOT, group)
         return {}
@@ -26,10 +26,10 @@ def gather_arrays(arrays: Arrays, *, group: ProcessGroup) -> Arrays:
     return whole
 
 
-def deal_arrays(
+def scatter_arrays(
     whole: Mapping[str, NDArray[Any]], parts: Sequence[nn.Module], *, group: ProcessGroup
 ) -> Arrays:
-    """Of the root's unsplit state, what the holder of this rank's part needs to restore."""
+    """Send each rank its part of the root's unsplit state; return this rank's."""
     if group.rank != ROOT:
         return _receive(ROOT, group)
     for rank in range(1, group.size):
@@ -38,7 +38,7 @@ def deal_arrays(
 
 
 def split_arrays(arrays: Mapping[str, NDArray[Any]], part: nn.Module) -> Arrays:
-    """Of an unsplit learner's state, what the holder of `part` needs to restore."""
+    """Return the part of an unsplit learner's state that belongs to `part`."""
     own = part.state_dict().keys()
 
     def is_own(name: str) -> bool:
@@ -51,13 +51,13 @@ def split_arrays(arrays: Mapping[str, NDArray[Any]], part: nn.Module) -> Arrays:
 
 
 def _send(arrays: Arrays, rank: int, group: ProcessGroup) -> None:
-    group.tell(rank, [(name, array.shape, array.dtype.str) for name, array in arrays.items()])
+    group.send_json(rank, [(name, array.shape, array.dtype.str) for name, array in arrays.items()])
     for array in arrays.values():
         group.send(torch.from_numpy(np.array(array)), rank)
 
 
 def _receive(rank: int, group: ProcessGroup) -> Arrays:
     arrays: Arrays = {}
-    for name, shape, dtype in group.hear(rank):
+    for name, shape, dtype in group.receive_json(rank):
         arrays[name] = group.receive(torch.from_numpy(np.empty(shape, dtype)), rank).numpy()
     return arrays
