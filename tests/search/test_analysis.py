@@ -143,8 +143,7 @@ def test_stalemate_is_a_draw() -> None:
     search, board = new_analysis(CHESS, "7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")
     search.grow(400)
     written = {
-        CHESS.write_move(board.state, each.actions[0]): each
-        for each in search.variations(99)
+        CHESS.write_move(board.state, each.actions[0]): each for each in search.variations(99)
     }
     assert written["f5f7"].proof == DRAW and search.variations()[0].proof == WIN
 

@@ -173,8 +173,7 @@ class _Builder:
     def _note_parts(self, learning: LearningConfig) -> None:
         changed = replace(self.run.config.learning, accumulate=learning.accumulate)
         note = (
-            "a batch does not fit into the GPU's memory; "
-            f"learning in {learning.accumulate} parts"
+            f"a batch does not fit into the GPU's memory; learning in {learning.accumulate} parts"
         )
         self.run.adapt(replace(self.run.config, learning=changed), note)
 

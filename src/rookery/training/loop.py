@@ -104,6 +104,7 @@ class StrengthMeter(Protocol):
     def wait(self) -> None:
         """Wait for the measurement under way, as long as the run's time allows."""
 
+
 class TrainingLoop:
     """The parts of a run, and the order in which they work."""
 

@@ -31,9 +31,7 @@ class SelfPlayer(Protocol):
     def load(self, net: nn.Module) -> None:
         """Play with these weights from now on."""
 
-    def start(
-        self, moves: int, *, progress: float, iteration: int
-    ) -> Callable[[Check], Played]:
+    def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Begin to make `moves` moves in every game; call what is returned for the results."""
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -58,9 +56,7 @@ class CpuSelfPlayer:
         """Play with these weights from now on."""
         self.evaluator.load(net)
 
-    def start(
-        self, moves: int, *, progress: float, iteration: int
-    ) -> Callable[[Check], Played]:
+    def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Return a function that plays when it is called; it calls `check` after every move."""
         return lambda check: self._selfplay.play(
             moves, progress=progress, iteration=iteration, check=check
@@ -90,9 +86,7 @@ class GpuSelfPlayer:
         """Play with these weights from now on."""
         self.evaluator.load(net)
 
-    def start(
-        self, moves: int, *, progress: float, iteration: int
-    ) -> Callable[[Check], Played]:
+    def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Enqueue the moves; the function that is returned waits for their games."""
         enqueued = self._selfplay.start(moves, progress=progress, iteration=iteration)
 
@@ -112,9 +106,7 @@ class GpuSelfPlayer:
         self._selfplay.restore(state)
 
 
-def _fit_games(
-    game: Game, config: Config, evaluator: GpuEvaluator, *, seed: int
-) -> GpuSelfPlay:
+def _fit_games(game: Game, config: Config, evaluator: GpuEvaluator, *, seed: int) -> GpuSelfPlay:
     try:
         return GpuSelfPlay(
             game,

@@ -128,7 +128,9 @@ class Study:
     def _load(self) -> None:
         """Read the trials so far; every session of a study has a seed of its own."""
         optuna, path = self._optuna, self.path / "trials.sqlite"
-        pruner = optuna.pruners.MedianPruner(n_startup_trials=WARMUP_TRIALS, n_warmup_steps=WARMUP_REPORTS)
+        pruner = optuna.pruners.MedianPruner(
+            n_startup_trials=WARMUP_TRIALS, n_warmup_steps=WARMUP_REPORTS
+        )
         try:
             self._storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
             self._study = optuna.create_study(
