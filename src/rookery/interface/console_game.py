@@ -6,7 +6,7 @@ from rich.text import Text
 from rookery.arena import FORFEIT, Past, Player, ask, faults_of
 from rookery.base import IllegalPosition
 from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game, State
-from rookery.interface.formatting import written
+from rookery.interface.formatting import format_move
 
 HELP = "Type a move, or undo, hint, quit."
 
@@ -94,7 +94,7 @@ class ConsoleGame:
         return int(ask(self._player, board.states, past, game=self._game)[0])
 
     def _written(self, action: Action) -> str:
-        return written(self._game, self._state(), action)
+        return format_move(self._game, self._state(), action)
 
     def _result(self) -> str:
         outcome = int(self._game.rules.outcome(self._state()))

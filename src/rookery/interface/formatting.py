@@ -60,7 +60,7 @@ def percent(share: float) -> str:
     return f"{tenths(share)} %"
 
 
-def written(game: "Game", state: "State", action: "Action") -> str:
+def format_move(game: "Game", state: "State", action: "Action") -> str:
     """A move as people write it: in chess `Nf3`, elsewhere as it is typed."""
     write = getattr(game.module, "write_san", game.module.write_move)
     return str(write(state, action))
