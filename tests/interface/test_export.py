@@ -76,18 +76,18 @@ def test_the_net_of_a_game_is_exported(rookery, tmp_path: Path) -> None:
     [
         ("RUN", "net.pt", [], "net.pt must end in .onnx or .safetensors"),
         ("RUN", "net", [], "net must end in .onnx or .safetensors"),
-        ("RUN", "mine.onnx", [], "mine.onnx exists already and is kept"),
-        ("RUN", "link.safetensors", [], "link.safetensors exists already and is kept"),
+        ("RUN", "mine.onnx", [], "mine.onnx exists already and is not overwritten"),
+        ("RUN", "link.safetensors", [], "link.safetensors exists already and is not overwritten"),
         ("RUN", "missing/net.onnx", [], "there is no folder missing"),
         ("RUN", "mine.onnx/net.onnx", [], "there is no folder mine.onnx"),
         ("RUN", "net.onnx", ["--half"], "--half is for .safetensors"),
         ("RUNX", "net.onnx", [], "unknown run folder"),
         ("RUN@7", "net.onnx", [], "no weights of iteration 7"),
         ("RUN", "net.onnx", ["--iteration", "7"], "no weights of iteration 7"),
-        ("RUN+RUN", "net.onnx", [], "a file holds one net, got"),
+        ("RUN+RUN", "net.onnx", [], "a file holds one network, got"),
         ("conect4", "net.onnx", [], "did you mean connect4?"),
         ("connect4", "net.onnx", ["--iteration", "7"], "has no iterations"),
-        ("solver", "net.onnx", [], "solver is a player without a net"),
+        ("solver", "net.onnx", [], "solver is a player without a network"),
         ("RUN", None, [], "see rookery --help"),
     ],
 )
@@ -126,5 +126,5 @@ def test_a_full_disk_leaves_nothing_behind(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert "no room left" in mistake("export", finished_run, tmp_path / "net.safetensors")
+    assert "no space left" in mistake("export", finished_run, tmp_path / "net.safetensors")
     assert not list(tmp_path.iterdir())

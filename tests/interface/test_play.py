@@ -39,13 +39,13 @@ def test_an_engine_that_cannot_go_on_has_lost(rookery) -> None:
     command = ("play", "chess", "--opponent", "uci:false")
     answer = rookery(*command, typed="hint\ne2e4\n")
     assert answer.code == 0 and answer.err == ""
-    assert "There is no hint: uci:false ended by itself" in answer.out
+    assert "No hint available: uci:false ended by itself" in answer.out
     assert answer.out.splitlines()[-1] == "uci:false ended by itself (exit code 1). You won."
 
 
 def test_undo_takes_back_both_moves(rookery) -> None:
     answer = rookery("play", "tictactoe", typed="undo\n1\nundo\n5\nquit\n")
-    assert "There is nothing to take back." in answer.out
+    assert "Nothing to undo." in answer.out
     boards = answer.out.split("\n\n")
     assert boards[1].splitlines()[0] == "1 2 3"
     assert "X 2 3" in answer.out and "4 X 6" in answer.out
@@ -82,7 +82,7 @@ def test_chess_is_played_by_names_of_moves(rookery, chess_run: Path) -> None:
     ("arguments", "found"),
     [
         (["tictacto"], "unknown run folder or name 'tictacto'; did you mean tictactoe?"),
-        (["random"], "play a run or a game"),
+        (["random"], "random is neither a run nor a game"),
         (["connect4", "--opponent", "slover"], "did you mean solver?"),
     ],
 )

@@ -1,32 +1,55 @@
-"""Whether somebody trains a run: its lock is held.
+"""Whether a process trains a run, that is, holds its lock.
 
-To find out, the lock has to be tried, and one that is free is ours for a moment in which nobody
-could start the run. So it is tried again only after a sign of life: a run that starts touches the
-lock's file first, and then takes it at once.
+The only test is to try the lock, and a successful try holds it for a moment in which the run could
+not start. So a free lock is tried again only after a sign of activity: a run that starts touches
+the lock file, then takes the lock at once.
 """
 
-import fcntl
 import os
+import sys
 import time
 from pathlib import Path
+from typing import IO
 
-from rookery.interface.watch.stats_tail import NEVER
+from rookery.interface.stats_tail import NEVER
 
 SETTLED_SECONDS = 1.0
-"""After the lock's file was touched, whoever did so has the lock."""
+"""A process that touches the lock file holds the lock within this time."""
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def is_locked(file: IO[bytes]) -> bool:
+        """Whether another process holds the lock."""
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return True
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+        return False
+else:
+    import fcntl
+
+    def is_locked(file: IO[bytes]) -> bool:
+        """Whether another process holds the lock; closing `file` releases it here."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
 
 
 class LockProbe:
-    """Feels whether the run in `folder` is held by a process."""
+    """Finds out whether a process holds the lock of the run in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ".lock"
         self.touched_at = NEVER
-        """When a run last set out to take the lock, in seconds since the epoch."""
+        """When a process last started to take the lock, in seconds since the epoch."""
         self._free_since: tuple[int, float] | None = None
 
     def is_held(self, changed_at: float) -> bool:
-        """Whether a process trains the run, whose statistics were last written at `changed_at`."""
+        """Whether a process trains the run, whose statistics last changed at `changed_at`."""
         try:
             touched = os.stat(self._path)
         except FileNotFoundError:
@@ -43,8 +66,4 @@ class LockProbe:
 
     def _try(self) -> bool:
         with open(self._path, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-            return False
+            return is_locked(file)
