@@ -97,7 +97,7 @@ def test_ctrl_c_outside_of_training_is_quiet(rookery, monkeypatch: pytest.Monkey
 
 def test_errors_of_the_system_are_explained() -> None:
     for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
-        assert "no space left to write run/x" in str(explain(OSError(number, "full", "run/x")))
+        assert "no room left to write run/x" in str(explain(OSError(number, "full", "run/x")))
     denied = explain(PermissionError(errno.EACCES, "Permission denied", "/sealed"))
     assert denied is not None and "cannot use /sealed: Permission denied" in denied
     assert explain(ConnectionError("a bug")) is None

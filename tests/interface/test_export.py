@@ -126,5 +126,5 @@ def test_a_full_disk_leaves_nothing_behind(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert "no space left" in mistake("export", finished_run, tmp_path / "net.safetensors")
+    assert "no room left" in mistake("export", finished_run, tmp_path / "net.safetensors")
     assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ from rookery.interface.formatting import screen
 from rookery.interface.players import make_player, read_net
 from rookery.interface.tables import error_table, not_best_table
 from rookery.training import RunFolder
-from rookery.training.evaluation import pool as judging
+from rookery.training.evaluation import pool as evaluation_pool
 
 
 def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_worker_that_was_killed_is_noted_beside_the_answer(
 ) -> None:
     words = ["match", "minimax:1", "random", "--game", "tictactoe", "--games", 66, "--json"]
     alone = rookery(*words)
-    monkeypatch.setattr(judging, "WorkerPool", KilledAtFirstAnswer)
+    monkeypatch.setattr(evaluation_pool, "WorkerPool", KilledAtFirstAnswer)
     disturbed = rookery(*words, "--workers", 1)
     assert disturbed.err == "note: judge 0 killed by SIGKILL; another one in 0.5 s\n"
     assert (disturbed.code, disturbed.out) == (0, alone.out)
@@ -130,11 +130,11 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
 ) -> None:
     started: list[int] = []
 
-    def no_panel(*arguments: object, workers: int, **options: object) -> None:
+    def no_pool(*arguments: object, workers: int, **options: object) -> None:
         started.append(workers)
         raise ConfigError("seen enough")
 
-    monkeypatch.setattr(judging, "Panel", no_panel)
+    monkeypatch.setattr(evaluation_pool, "EvaluationPool", no_pool)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
     words = ["match", "random", "random", "--game", "tictactoe", "--devices", "cpu"]
     for number in ("auto", "3", "99"):

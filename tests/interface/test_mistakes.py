@@ -209,7 +209,7 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert "no space left to write" in mistake(*more)
+        assert "no room left to write" in mistake(*more)
     assert not list(own_run.rglob("*.draft"))
     assert rookery(*more).code == 0
 
@@ -223,4 +223,4 @@ def test_a_full_disk_for_the_statistics_is_told_too(
     monkeypatch.setattr("rookery.training.Stats.lines", lambda self: iter(()))
     none = NewLines([], is_restart=True)
     monkeypatch.setattr(StatsTail, "read", lambda self: none)
-    assert "no space left to write" in mistake("resume", own_run, "--set", "run.iterations=3")
+    assert "no room left to write" in mistake("resume", own_run, "--set", "run.iterations=3")

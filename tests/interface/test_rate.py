@@ -84,7 +84,7 @@ def test_the_rating_is_told_even_if_its_games_cannot_be_written(
     few = ("--games", 2, "--pgn", tmp_path / "games.pgn", "--json")
     answer = rookery("rate", "random", "--rungs", "random", *few)
     assert answer.code == 2 and json.loads(answer.out)["games"] == 2
-    assert "no space left" in answer.err
+    assert "no room left" in answer.err
     answer = rookery("match", "random", "random", "--game", "chess", *few)
     assert answer.code == 2 and json.loads(answer.out)["total"]["wins"] in range(3)
 

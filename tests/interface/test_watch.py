@@ -150,7 +150,7 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
         "value 72.0 % correct",
         "1.007  policy 0.757  value 0.250",
         "1.0 %  iteration 50  at 5:00",
-        "moves that lose game value  50 simulations  previously 1.7 %, 1.2 %",
+        "moves that lose game value  50 simulations  before 1.7 %, 1.2 %",
         "87.4 % busy  3,210 MB in use",
         "resume",
     ):

@@ -35,8 +35,9 @@ def analyse(
 ) -> None:
     """Analyse positions and print one JSON object for each, in the order of the input.
 
-    A position is the moves so far (Connect Four: columns 1 to 7), or in chess a FEN, which
-    `moves e2e4 ...` may follow; an empty line is the starting position.
+    Write a position as the moves so far (Connect Four: columns 1 to 7).
+    In chess, write a FEN, which `moves e2e4 ...` may follow.
+    An empty line is the starting position.
     """
     from rookery.interface.analysis import Analyser
     from rookery.interface.cli.settings import find_net

@@ -43,7 +43,7 @@ def one_line(text: str) -> str:
 def _explain_system(error: OSError) -> str | None:
     path = f" {error.filename}" if error.filename else ""
     if error.errno in DISK_FULL:
-        return f"no space left to write{path} ({error.strerror}); free some space and try again"
+        return f"no room left to write{path} ({error.strerror}); free some space and try again"
     if error.errno in NO_ACCESS:
         return f"cannot use{path}: {error.strerror}; choose another path or change its permissions"
     return None

@@ -38,7 +38,7 @@ def tune(
         list[str] | None,
         typer.Option(
             "--space",
-            help="Search this setting, not the default ones: learning.learning_rate=1e-4..1e-2:log, "
+            help="Search this setting, not the defaults: learning.learning_rate=1e-4..1e-2:log, "
             "search.considered=2..16, or learning.batch_size=64|128; repeatable.",
         ),
     ] = None,

@@ -160,7 +160,7 @@ def _measure(history: RunHistory) -> Flow:
     last, earlier = history.measurements[-1], history.measurements[-1 - EARLIER : -1]
     figures = [last.label, f"{last.simulations} simulations"]
     if earlier:
-        figures.append(f"previously {', '.join(percent(each.errors) for each in earlier)}")
+        figures.append(f"before {', '.join(percent(each.errors) for each in earlier)}")
     return Flow(*figures)
 
 
