@@ -77,12 +77,12 @@ COMMANDS = {
     "export runs/tictactoe-demo tictactoe.onnx": Entry("planes [N, 2, 3, 3] float32"),
     "export connect4 connect4.onnx": Entry("policy [N, 7] logits"),
     "export runs/tictactoe-demo tictactoe.safetensors --half": Entry("in tictactoe.safetensors"),
-    "watch runs/tictactoe-demo": Entry("of training"),
+    "watch runs/tictactoe-demo": Entry("elapsed"),
     "train tictactoe --run runs/wide --set net.width=64 --set search.considered=8": Entry(
         "Finished: tictactoe in runs/wide", TINY
     ),
     "train tictactoe --init runs/tictactoe-demo --run runs/finer "
-    "--set learning.learning_rate=5e-4": Entry("begun with runs/tictactoe-demo", TINY),
+    "--set learning.learning_rate=5e-4": Entry("starting from runs/tictactoe-demo", TINY),
     "match runs/finer@0 runs/finer --games 20 --opening-plies 2": Entry("Elo", "--games 4"),
     "match runs/finer+runs/tictactoe-demo runs/tictactoe-demo --games 20 --opening-plies 2": Entry(
         "Elo", "--games 4"
@@ -96,7 +96,7 @@ COMMANDS = {
     "train tictactoe --run runs/spiking --set net.kind=spiking": Entry(
         "Finished: tictactoe in runs/spiking", TINY
     ),
-    "eval runs/spiking": Entry("spikes an evaluation", "--simulations 0"),
+    "eval runs/spiking": Entry("spikes per evaluation", "--simulations 0"),
     "recipes": Entry("connect4-laptop"),
     "recipes connect4-laptop": Entry('"simulations"'),
     "games": Entry("connect4"),
@@ -107,10 +107,10 @@ COMMANDS = {
     "play runs/hexapawn --first it": Entry("hexapawn plays", typed="quit\n"),
     "eval runs/connect4-1 --simulations 0,100": Entry("begin-hard", "--simulations 0"),
     "train connect4 --actors 2": Entry("Finished: connect4 in runs/connect4-", TINY),
-    "play connect4": Entry("connect4 net plays", "--simulations 2", typed="4\nquit\n"),
+    "play connect4": Entry("connect4 network plays", "--simulations 2", typed="4\nquit\n"),
     "eval connect4 --simulations 0": Entry("begin-hard"),
     "train chess": Entry("Finished: chess in runs/chess-1", SHORT),
-    "play chess": Entry("chess net plays", "--simulations 2", typed="e4\nquit\n"),
+    "play chess": Entry("chess network plays", "--simulations 2", typed="e4\nquit\n"),
     "train chess:history=3": Entry("chess:history=3 in runs/chess-history-3-1", SHORT),
     "match runs/chess-1:16 minimax:1 --games 20 --pgn match.pgn": Entry("Elo", "--games 2"),
     "games export runs/chess-1 --pgn selfplay.pgn --games 50": Entry("games in selfplay.pgn"),

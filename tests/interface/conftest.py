@@ -1,4 +1,4 @@
-"""One tiny run for all tests of the room, and a way to call the command line in this process."""
+"""Shared fixtures: one tiny run, and a caller of the command line in this process."""
 
 import io
 import os

@@ -75,9 +75,9 @@ def test_a_plus_inside_a_folders_name_parts_nothing(finished_run: Path, tmp_path
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("RUN+random", "random has no net"),
-        ("RUN+connect4", "different games cannot be averaged: connect4, tictactoe"),
-        ("RUN:8+RUN", "say simulations last"),
+        ("RUN+random", "random has no network"),
+        ("RUN+connect4", "cannot average networks of different games: connect4, tictactoe"),
+        ("RUN:8+RUN", "put simulations last"),
         ("RUN+RUNX", "unknown run folder"),
         ("RUN+", "unknown run folder"),
     ],

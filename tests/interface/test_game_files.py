@@ -66,15 +66,15 @@ def test_the_newest_games_of_a_run_are_written(rookery, chess_run: Path, tmp_pat
 def test_games_without_a_notation_are_refused(mistake, finished_run: Path, tmp_path: Path) -> None:
     path = tmp_path / "match.pgn"
     line = mistake("match", "random", "random", "--game", "connect4", "--pgn", path)
-    assert "games of connect4 are not written in PGN" in line
-    assert "not written in PGN" in mistake("games", "export", finished_run, "--pgn", path)
+    assert "PGN is for chess, not for connect4" in line
+    assert "PGN is for chess" in mistake("games", "export", finished_run, "--pgn", path)
     assert not path.exists()
 
 
 def test_a_run_without_games_is_a_mistake(mistake, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "new", recipe_for("chess"))
     line = mistake("games", "export", folder.path, "--pgn", tmp_path / "x.pgn")
-    assert "has kept no games yet" in line
+    assert "has no games yet" in line
 
 
 def test_players_of_two_encodings_do_not_meet(mistake, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_players_of_two_encodings_do_not_meet(mistake, tmp_path: Path) -> None:
         folder = tmp_path / name.replace(":", "-")
         texts.append(RunFolder.create(folder, recipe_for(name)).path)
     line = mistake("match", *texts)
-    assert "players of different games cannot meet: chess and chess:history=3" in line
+    assert "the players are of different games: chess and chess:history=3" in line
 
 
 def test_recipes_of_a_game_serve_its_variants() -> None:

@@ -26,7 +26,7 @@ def test_a_run_takes_weights_and_shape_from_another(
     file = shutil.copy(finished_run / "weights" / "000002.safetensors", tmp_path)
     source = text.replace("RUN", str(finished_run)).replace("FILE", str(file))
     answer = rookery("train", "tictactoe", "--run", tmp_path / "run", "--init", source, *short)
-    assert answer.code == 0 and f", begun with {source}\n" in answer.out
+    assert answer.code == 0 and f", starting from {source}\n" in answer.out
     run, origin = RunFolder(tmp_path / "run"), RunFolder(finished_run)
     assert run.config.net == origin.config.net
     assert run.origin is not None and run.origin.source == source
@@ -53,8 +53,8 @@ def test_a_run_can_be_compared_with_what_it_began_with(
         ("tictactoe", "RUN@7", [], "no weights of iteration 7"),
         ("tictactoe", "lost.safetensors", [], "lost.safetensors does not exist"),
         ("tictactoe", "notes.safetensors", [], "not a Rookery net"),
-        ("tictactoe", "solver", [], "begins with the weights of one net, got solver"),
-        ("tictactoe", "RUN+RUN", [], "begins with the weights of one net, got"),
+        ("tictactoe", "solver", [], "--init takes the weights of one network, got solver"),
+        ("tictactoe", "RUN+RUN", [], "--init takes the weights of one network, got"),
     ],
 )
 def test_what_does_not_fit_starts_nothing(

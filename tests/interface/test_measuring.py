@@ -22,13 +22,13 @@ from rookery.interface.formatting import screen
 from rookery.interface.players import make_player, read_net
 from rookery.interface.tables import error_table, not_best_table
 from rookery.training import RunFolder
-from rookery.training.evaluation import pool as judging
+from rookery.training.evaluation import pool as evaluation_pool
 
 
 def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
     answer = rookery("eval", finished_run, "--simulations", "2,0")
     assert answer.code == 0
-    assert answer.out.index("bare net") < answer.out.index("2 simulations")
+    assert answer.out.index("network alone") < answer.out.index("2 simulations")
     rows = {line.split("  ")[0].strip(): line.split() for line in answer.out.splitlines() if line}
     assert rows["ply 8"][-3:] == ["222", "0.0", "0.0"], "one move left cannot be an error"
     assert rows["total"][1] == "4,520"
@@ -65,7 +65,7 @@ def shares(low: float, high: float) -> Strength:
 
 
 def test_sampled_groups_show_their_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    columns = [("bare net", shares(0.5, 4.3)), ("100 simulations", shares(0.25, 3.0))]
+    columns = [("network alone", shares(0.5, 4.3)), ("100 simulations", shares(0.25, 3.0))]
     screen().print(error_table(columns))
     slower = not_best_table(columns)
     assert slower is not None
@@ -80,7 +80,7 @@ def test_match_counts_results_by_colour(rookery, finished_run: Path) -> None:
     assert answer.code == 0
     rows = {line.split("  ")[0].strip(): line.split() for line in answer.out.splitlines() if line}
     assert rows["first"][1] == rows["second"][1] == "5"
-    won, drawn, lost = map(int, rows["in all"][3:6])
+    won, drawn, lost = map(int, rows["total"][2:5])
     assert won + drawn + lost == 10
     assert "95 % interval" in answer.out and "of 10 games are distinct" in answer.out
 
@@ -120,7 +120,7 @@ def test_a_worker_that_was_killed_is_noted_beside_the_answer(
 ) -> None:
     words = ["match", "minimax:1", "random", "--game", "tictactoe", "--games", 66, "--json"]
     alone = rookery(*words)
-    monkeypatch.setattr(judging, "WorkerPool", KilledAtFirstAnswer)
+    monkeypatch.setattr(evaluation_pool, "WorkerPool", KilledAtFirstAnswer)
     disturbed = rookery(*words, "--workers", 1)
     assert disturbed.err == "note: judge 0 killed by SIGKILL; another one in 0.5 s\n"
     assert (disturbed.code, disturbed.out) == (0, alone.out)
@@ -132,11 +132,11 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
 ) -> None:
     started: list[int] = []
 
-    def no_panel(*arguments: object, workers: int, **options: object) -> None:
+    def no_pool(*arguments: object, workers: int, **options: object) -> None:
         started.append(workers)
         raise ConfigError("seen enough")
 
-    monkeypatch.setattr(judging, "Panel", no_panel)
+    monkeypatch.setattr(evaluation_pool, "EvaluationPool", no_pool)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
     words = ["match", "random", "random", "--game", "tictactoe", "--devices", "cpu"]
     for number in ("auto", "3", "99"):
@@ -162,7 +162,7 @@ def test_two_random_players_do_not_copy_each_other(rookery) -> None:
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (["random", "random"], "say which game, as in --game connect4"),
+        (["random", "random"], "name the game, as in --game connect4"),
         (["random", "solver", "--game", "conect4"], "did you mean connect4?"),
         (["random", "minimax:x", "--game", "connect4"], "minimax:4"),
         (["random", "minimax:0", "--game", "connect4"], "at least 1 ply"),

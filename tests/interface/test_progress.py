@@ -1,7 +1,7 @@
-"""What a run shows while it goes."""
+"""The progress display of a run."""
 
 import io
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,8 @@ from rich.console import Console
 from rookery.arena import Strength
 from rookery.interface import progress
 from rookery.interface.formatting import count, duration, elo
-from rookery.interface.history import Headline, History
 from rookery.interface.progress import LiveProgress, PlainProgress, plain_line, progress_for
+from rookery.interface.run_history import Measurement, RunHistory
 from rookery.learning import LearnReport, LossMeans, RankStats
 from rookery.selfplay import SelfPlayReport
 from rookery.training import Progress, RunFolder
@@ -34,7 +34,7 @@ LEARNED = LearnReport(
     learning_rate=1e-3,
     rows_per_second=1e4,
 )
-MOMENT = Progress(
+REPORT = Progress(
     "self-play",
     iteration=4,
     progress=0.25,
@@ -45,7 +45,9 @@ MOMENT = Progress(
     learned=LEARNED,
     strength=Strength(2.5, "moves that lose game value", ()),
 )
-PAST = History(games=234, strength=Headline(7.0, "moves that lose game value", 32, 2))
+PAST = RunHistory()
+PAST.games = 234
+PAST.measurements = [Measurement(7.0, "moves that lose game value", 32, 2, 10.0)]
 
 
 def terminal(*, is_terminal: bool) -> Console:
@@ -60,7 +62,7 @@ def written(console: Console) -> str:
 
 
 def test_a_plain_line_has_every_figure() -> None:
-    assert plain_line(MOMENT, PAST) == (
+    assert plain_line(REPORT, PAST) == (
         "0:30   25%  iteration 5  self-play  1,234 games  2,000 positions/s  "
         "64,000 simulations/s  loss 1.234  errors 2.5 %  1:30 left"
     )
@@ -80,9 +82,9 @@ def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
         )
         for number, share in enumerate((0.1, 0.2))
     )
-    moment = replace(MOMENT, learned=replace(LEARNED, ranks=ranks))
-    assert plain_line(moment, PAST).endswith("  2 trainers, 15.0 % communication")
-    panel = progress.panel(moment, PAST, title="x")
+    report = replace(REPORT, learned=replace(LEARNED, ranks=ranks))
+    assert plain_line(report, PAST).endswith("  2 trainers, 15.0 % communication")
+    panel = progress.panel(report, PAST, title="x")
     lines = Console(file=io.StringIO(), width=80).render_lines(panel)
     text = ["".join(part.text for part in line).rstrip() for line in lines]
     assert len(lines) == 8 and all(len(line) <= 76 for line in text)
@@ -90,18 +92,38 @@ def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
 
 
 def test_what_is_not_known_yet_is_left_out() -> None:
-    line = plain_line(Progress("self-play", 0, 0.0, 1.0), History())
-    assert line == "0:01    0%  iteration 1  self-play, compiling if new here  0 games"
+    line = plain_line(Progress("self-play", 0, 0.0, 1.0), RunHistory())
+    assert line == "0:01    0%  iteration 1  self-play, may compile first  0 games"
 
 
-def test_an_earlier_stretchs_strength_is_shown_until_the_next() -> None:
-    moment = Progress("learning", 3, 0.5, 10.0, played=PLAYED)
-    assert "errors 7.0 %" in plain_line(moment, PAST)
+def test_strength_before_a_resume_is_shown_until_the_next_measurement() -> None:
+    report = Progress("learning", 3, 0.5, 10.0, played=PLAYED)
+    assert "errors 7.0 %" in plain_line(report, PAST)
 
 
 def test_a_measurement_belongs_to_the_iteration_that_was_made() -> None:
-    moment = Progress("strength", 4, 0.5, 10.0, played=PLAYED)
-    assert "iteration 4 " in plain_line(moment, PAST)
+    report = Progress("strength", 4, 0.5, 10.0, played=PLAYED)
+    assert "iteration 4 " in plain_line(report, PAST)
+
+
+@pytest.mark.parametrize("phase", ["strength", "measuring"])
+def test_measuring_strength_is_not_shown_as_training(phase: str) -> None:
+    report = Progress(phase, 4, 1.0, 10.0, played=PLAYED)
+    line = plain_line(report, PAST)
+    assert "measuring strength" in line and "left" not in line
+    facts = progress.describe(report, PAST)
+    assert facts["phase"] == "measuring strength" and facts["time left"] == "measuring"
+
+
+def test_the_bar_shows_how_much_of_a_measurement_is_done() -> None:
+    @dataclass(frozen=True)
+    class MeasuredProgress(Progress):
+        measured: float | None = None
+
+    report = MeasuredProgress("measuring", 4, 1.0, 10.0, played=PLAYED, measured=0.4)
+    assert " 40%" in plain_line(report, PAST)
+    assert progress.share_done(replace(report, phase="learning")) == 1.0
+    assert progress.share_done(replace(report, measured=None)) == 1.0
 
 
 def test_plain_lines_come_seldom_but_for_strength(
@@ -119,8 +141,8 @@ def test_plain_lines_come_seldom_but_for_strength(
         show(silent)
         show(silent)
         assert written(console).count("\n") == 1
-        show(MOMENT)
-        show(MOMENT)
+        show(REPORT)
+        show(REPORT)
         assert written(console).count("\n") == 2
 
 
@@ -128,7 +150,7 @@ def test_a_terminal_gets_a_panel(finished_run: Path) -> None:
     console = terminal(is_terminal=True)
     with progress_for(RunFolder(finished_run), console) as show:
         assert isinstance(show, LiveProgress)
-        show(MOMENT)
+        show(REPORT)
     screen = written(console)
     assert "tictactoe in" in screen and "preparing" in screen
     for figure in ("self-play, 32 simulations", "2,000", "64,000", "1.234", "2.5 %", "1:30", "25%"):
@@ -137,7 +159,7 @@ def test_a_terminal_gets_a_panel(finished_run: Path) -> None:
 
 def test_the_panel_fits_beside_an_echoed_ctrl_c() -> None:
     lines = Console(file=io.StringIO(), width=80).render_lines(
-        progress.panel(MOMENT, PAST, title="x" * 200)
+        progress.panel(REPORT, PAST, title="x" * 200)
     )
     assert len(lines) == 7
     assert all(len("".join(part.text for part in line).rstrip()) <= 76 for line in lines)

@@ -47,19 +47,21 @@ def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_
     for _, opening, moves, _, result, fault in lines:
         assert fault == "" and result in (-1, 0, 1)
         chess.replay(opening + moves)
-    sheets = chess.read_games(pgn.read_text())
-    assert [list(sheet.actions) for sheet in sheets] == [line[1] + line[2] for line in lines]
-    for sheet, (rung, _, _, is_first, result, _) in zip(sheets, lines, strict=True):
-        names = sheet.headers["White"], sheet.headers["Black"]
-        assert names.index(rung) == is_first and sheet.result == (result if is_first else -result)
+    found = chess.read_games(pgn.read_text())
+    assert [list(record.actions) for record in found] == [line[1] + line[2] for line in lines]
+    for record, (rung, _, _, is_first, result, _) in zip(found, lines, strict=True):
+        names = record.headers["White"], record.headers["Black"]
+        assert names.index(rung) == is_first and record.result == (result if is_first else -result)
 
 
 def test_files_that_are_there_are_kept(mistake, tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     pgn.write_text("mine")
     for command in (["rate", "random"], ["match", "random", "random", "--game", "chess"]):
-        assert "exists already and is kept" in mistake(*command, "--pgn", pgn)
-    assert "exists already and is kept" in mistake("games", "export", tmp_path, "--pgn", pgn)
+        assert "exists already and is not overwritten" in mistake(*command, "--pgn", pgn)
+    assert "exists already and is not overwritten" in mistake(
+        "games", "export", tmp_path, "--pgn", pgn
+    )
     assert "there is no folder" in mistake("rate", "random", "--pgn", tmp_path / "no" / "x.pgn")
     assert pgn.read_text() == "mine"
 
@@ -69,7 +71,7 @@ def test_two_files_of_one_name_are_refused(mistake, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     for other in (here, there):
         told = mistake("rate", "random", "--pgn", here, "--games-file", other)
-        assert "is to hold two things" in told
+        assert "is given for two files" in told
 
 
 def test_the_rating_is_told_even_if_its_games_cannot_be_written(
@@ -78,7 +80,7 @@ def test_the_rating_is_told_even_if_its_games_cannot_be_written(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("rookery.interface.game_files.write_sheets", full)
+    monkeypatch.setattr("rookery.interface.game_files.write_games", full)
     few = ("--games", 2, "--pgn", tmp_path / "games.pgn", "--json")
     answer = rookery("rate", "random", "--rungs", "random", *few)
     assert answer.code == 2 and json.loads(answer.out)["games"] == 2

@@ -1,4 +1,4 @@
-"""Following a file of statistics that another process writes, and feeling whether it lives."""
+"""Reading statistics that another process writes, and finding out whether it runs."""
 
 import json
 import os
@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.interface.watch import lock_probe as pulse
+from rookery.interface.stats_tail import NEVER, StatsTail
 from rookery.interface.watch.lock_probe import LockProbe
-from rookery.interface.watch.stats_tail import NEVER, StatsTail
 from rookery.training import RECIPES, RunFolder, Stats
 
 
@@ -21,39 +20,39 @@ def stats(tmp_path: Path) -> Stats:
     return made
 
 
-def iterations(follower: StatsTail) -> list[int]:
-    """Those of the lines that have come."""
-    return [line["iteration"] for line in follower.read().lines]
+def iterations(tail: StatsTail) -> list[int]:
+    """Return the iterations of the new lines."""
+    return [line["iteration"] for line in tail.read().lines]
 
 
 def test_every_line_is_read_once(stats: Stats, tmp_path: Path) -> None:
-    follower = StatsTail(tmp_path)
-    first = follower.read()
-    assert first.is_afresh and [line["iteration"] for line in first.lines] == [1, 2, 3]
-    assert iterations(follower) == []
+    tail = StatsTail(tmp_path)
+    first = tail.read()
+    assert first.is_restart and [line["iteration"] for line in first.lines] == [1, 2, 3]
+    assert iterations(tail) == []
     stats.append("iteration", 4)
-    news = follower.read()
-    assert not news.is_afresh and [line["iteration"] for line in news.lines] == [4]
+    new = tail.read()
+    assert not new.is_restart and [line["iteration"] for line in new.lines] == [4]
 
 
 def test_a_file_that_is_not_there_yet_has_no_lines(tmp_path: Path) -> None:
-    follower = StatsTail(tmp_path)
-    assert follower.read().lines == [] and follower.changed_at == NEVER
+    tail = StatsTail(tmp_path)
+    assert tail.read().lines == [] and tail.changed_at == NEVER
     Stats(tmp_path).append("started", 0)
-    assert iterations(follower) == [0] and follower.changed_at > NEVER
+    assert iterations(tail) == [0] and tail.changed_at > NEVER
 
 
 def test_half_a_line_waits_for_its_other_half(stats: Stats, tmp_path: Path) -> None:
-    follower = StatsTail(tmp_path)
-    follower.read()
+    tail = StatsTail(tmp_path)
+    tail.read()
     text = json.dumps({"kind": "note", "iteration": 4, "note": "caf\u00e9"}, ensure_ascii=False)
     raw = text.encode() + b"\n"
     with open(stats.path, "ab", buffering=0) as file:
         for part in (raw[:7], raw[7:-4], raw[-4:-1]):  # the last cut goes through a letter
             file.write(part)
-            assert iterations(follower) == []
+            assert iterations(tail) == []
         file.write(raw[-1:])
-    assert iterations(follower) == [4]
+    assert iterations(tail) == [4]
 
 
 def test_what_is_no_line_of_statistics_is_passed_over(stats: Stats, tmp_path: Path) -> None:
@@ -63,73 +62,73 @@ def test_what_is_no_line_of_statistics_is_passed_over(stats: Stats, tmp_path: Pa
     assert iterations(StatsTail(tmp_path)) == [1, 2, 3, 4]
 
 
-def test_lines_that_were_forgotten_are_forgotten(stats: Stats, tmp_path: Path) -> None:
-    follower = StatsTail(tmp_path)
-    follower.read()
+def test_dropped_lines_restart_the_reader(stats: Stats, tmp_path: Path) -> None:
+    tail = StatsTail(tmp_path)
+    tail.read()
     stats.forget_after(1)
-    news = follower.read()
-    assert news.is_afresh and [line["iteration"] for line in news.lines] == [1]
+    new = tail.read()
+    assert new.is_restart and [line["iteration"] for line in new.lines] == [1]
     stats.append("iteration", 2)
-    assert iterations(follower) == [2]
+    assert iterations(tail) == [2]
 
 
-def test_a_file_that_was_forgotten_and_has_grown_past_is_read_afresh(
+def test_a_replaced_file_that_has_grown_longer_is_read_from_its_start(
     stats: Stats, tmp_path: Path
 ) -> None:
-    follower = StatsTail(tmp_path)
-    follower.read()
+    tail = StatsTail(tmp_path)
+    tail.read()
     stats.forget_after(1)
     for iteration in range(2, 9):
         stats.append("iteration", iteration)
-    news = follower.read()
-    assert news.is_afresh and len(news.lines) == 8
+    new = tail.read()
+    assert new.is_restart and len(new.lines) == 8
 
 
-def test_a_file_rewritten_in_place_is_read_afresh(stats: Stats, tmp_path: Path) -> None:
-    follower = StatsTail(tmp_path)
-    follower.read()
+def test_a_file_rewritten_in_place_is_read_from_its_start(stats: Stats, tmp_path: Path) -> None:
+    tail = StatsTail(tmp_path)
+    tail.read()
     before = os.stat(stats.path)
     stats.path.write_text('{"kind": "note", "iteration": 7}\n' * 20)
     assert os.stat(stats.path).st_ino == before.st_ino, "the same file, and longer"
-    news = follower.read()
-    assert news.is_afresh and len(news.lines) == 20
+    new = tail.read()
+    assert new.is_restart and len(new.lines) == 20
 
 
 def test_only_what_was_appended_is_read(stats: Stats, tmp_path: Path) -> None:
     for iteration in range(4, 2000):
         stats.append("iteration", iteration)
-    follower = StatsTail(tmp_path)
-    follower.read()
+    tail = StatsTail(tmp_path)
+    tail.read()
     stats.append("iteration", 2000)
     with open(stats.path, "rb") as file:
-        assert follower._goes_on(file)
+        assert tail._is_unchanged(file)
         begin = file.tell()
     assert begin + 100 > os.path.getsize(stats.path)
-    assert iterations(follower) == [2000]
+    assert iterations(tail) == [2000]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    """A run that nobody has trained yet."""
+    """Return a run that was never trained."""
     return RunFolder.create(tmp_path / "run", RECIPES["tictactoe-demo"]())
 
 
 def age(folder: RunFolder) -> None:
-    """As if the lock had last been taken a minute ago."""
+    """Pretend that the lock was last taken a minute ago."""
     past = os.stat(folder.path / ".lock").st_mtime - 60
     os.utime(folder.path / ".lock", (past, past))
 
 
 def test_a_run_is_held_while_its_lock_is(folder: RunFolder) -> None:
-    feel = LockProbe(folder.path)
-    assert not feel.is_held(NEVER), "never trained"
+    probe = LockProbe(folder.path)
+    assert not probe.is_held(NEVER), "never trained"
     with folder.lock():
-        assert feel.is_held(NEVER), "just begun"
+        assert probe.is_held(NEVER), "just begun"
         age(folder)
-        assert feel.is_held(NEVER)
-    assert not feel.is_held(NEVER)
+        assert probe.is_held(NEVER)
+    assert not probe.is_held(NEVER)
     with folder.lock():
-        assert feel.is_held(NEVER)
+        assert probe.is_held(NEVER)
 
 
 def test_a_free_lock_is_tried_once_and_not_again_before_a_sign_of_life(
@@ -137,13 +136,13 @@ def test_a_free_lock_is_tried_once_and_not_again_before_a_sign_of_life(
 ) -> None:
     folder.lock().close()
     age(folder)
-    feel, tried = LockProbe(folder.path), []
-    monkeypatch.setattr(pulse.LockProbe, "_try", lambda self: bool(tried.append(1)))
-    assert not any(feel.is_held(5.0) for _ in range(10)) and len(tried) == 1
-    assert not feel.is_held(6.0) and len(tried) == 2, "a line has come"
+    probe, tried = LockProbe(folder.path), []
+    monkeypatch.setattr(LockProbe, "_try", lambda self: bool(tried.append(1)))
+    assert not any(probe.is_held(5.0) for _ in range(10)) and len(tried) == 1
+    assert not probe.is_held(6.0) and len(tried) == 2, "a line has come"
 
 
-def test_feeling_the_pulse_leaves_the_lock_to_others(folder: RunFolder) -> None:
+def test_probing_leaves_the_lock_free(folder: RunFolder) -> None:
     folder.lock().close()
     age(folder)
     assert not LockProbe(folder.path).is_held(NEVER)

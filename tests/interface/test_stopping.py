@@ -1,4 +1,4 @@
-"""Signals become Stopped: at the next moment, or on the spot where none comes."""
+"""Signals raise Stopped: at the next check, or by an alarm if none comes."""
 
 import os
 import signal
@@ -30,6 +30,16 @@ def test_code_that_never_checks_is_stopped_by_an_alarm(monkeypatch: pytest.Monke
     with Stopping(), pytest.raises(Stopped):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(10)
+
+
+def test_without_alarms_the_next_check_obeys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, which has neither SIGALRM nor setitimer."""
+    monkeypatch.setattr(stopping, "HAS_ALARM", False)
+    monkeypatch.delattr(signal, "setitimer")
+    with Stopping() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Stopped):
+            stop.check()
 
 
 def test_a_run_that_is_saving_is_not_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rookery.games import tictactoe
 from rookery.interface.cli.train import free_folder
-from rookery.interface.history import read_history
+from rookery.interface.run_history import read_history
 from rookery.training import Stats
 
 DEADLINE_SECONDS = 240
@@ -23,7 +23,7 @@ def config_of(run: Path) -> dict:
 
 
 def kinds(run: Path) -> list[str]:
-    """What the statistics tell, in order."""
+    """Return the kinds of all lines."""
     return [line["kind"] for line in Stats(run).lines()]
 
 

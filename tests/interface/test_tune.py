@@ -72,7 +72,10 @@ def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
         patch.setattr(tuning, "progress_for", interrupted)
         answer = rookery(*order, "--trials", 1)
     assert answer.code == 0 and "cut off" in answer.out
-    assert "Stopped: 0 of 1 trials" in answer.out and "The same command goes on." in answer.out
+    assert (
+        "Stopped: 0 of 1 trials" in answer.out
+        and "Repeat the command to continue the study." in answer.out
+    )
     again = rookery(*order, "--trials", 1)
     assert "Trial 1 of 1: runs/tictactoe-study/trial-0000" in again.out
     assert "Finished: 1 of 1 trials" in again.out

@@ -14,7 +14,7 @@ import pytest
 
 from rookery.base import ConfigError
 from rookery.games import DRAW, LOSS, ONGOING, WIN, load_game
-from rookery.interface.uci.inbox import QUIT, Inbox
+from rookery.interface.uci.command_queue import QUIT, CommandQueue
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
 from rookery.interface.uci.report import centipawns, permille, score
@@ -103,17 +103,17 @@ def test_an_endless_search_stops_when_asked(engine, lib) -> None:
 
 
 def test_pondering_ends_after_the_hit(engine, lib) -> None:
-    board, sitting = lib.chess.Board(), object()
+    board, game_id = lib.chess.Board(), object()
     limit = lib.Limit(white_clock=10, black_clock=10)
-    first = engine.play(board, limit, ponder=True, game=sitting)
+    first = engine.play(board, limit, ponder=True, game=game_id)
     board.push(first.move)
     assert first.ponder in board.legal_moves
     time.sleep(0.3)
     board.push(first.ponder)  # as expected: a hit
-    second = engine.play(board, limit, ponder=True, game=sitting)
+    second = engine.play(board, limit, ponder=True, game=game_id)
     board.push(second.move)
     board.push(next(move for move in board.legal_moves if move != second.ponder))  # a miss
-    third = engine.play(board, limit, game=sitting)
+    third = engine.play(board, limit, game=game_id)
     assert third.move in board.legal_moves
 
 
@@ -123,25 +123,25 @@ def test_a_game_is_played_to_its_end(engine, lib, opponent: str) -> None:
     if path is None:
         pytest.skip(f"{opponent} is not installed here")
     command = [path, "--uci"] if opponent == "gnuchess" else [path]
-    board, sitting = lib.chess.Board(), object()
+    board, game_id = lib.chess.Board(), object()
     with lib.engine.SimpleEngine.popen_uci(command, timeout=60) as other:
         while not board.is_game_over(claim_draw=True) and board.ply() < 120:
             ours = board.turn == lib.chess.WHITE
             side, limit = (engine, lib.Limit(nodes=24)) if ours else (other, lib.Limit(depth=2))
-            board.push(side.play(board, limit, game=sitting).move)
+            board.push(side.play(board, limit, game=game_id).move)
     assert board.ply() > 4
 
 
 def test_no_game_is_lost_on_time(engine, lib) -> None:
     """Its clock runs while a random mover answers at once."""
     clock, increment = 4.0, 0.1
-    board, sitting = lib.chess.Board(), object()
+    board, game_id = lib.chess.Board(), object()
     while board.ply() < 60 and not board.is_game_over():
         limit = lib.Limit(
             white_clock=clock, black_clock=clock, white_inc=increment, black_inc=increment
         )
         start = time.perf_counter()
-        board.push(engine.play(board, limit, game=sitting).move)
+        board.push(engine.play(board, limit, game=game_id).move)
         clock -= time.perf_counter() - start
         assert clock > 0, f"out of time after {board.ply()} plies"
         clock += increment
@@ -194,7 +194,10 @@ def test_a_hash_that_does_not_fit_is_told_and_the_default_taken(
 
     monkeypatch.setattr("rookery.interface.uci.engine.AnalysisSearch", search)
     out = talk(rookery, chess_run, "setoption name Hash value 65536", "isready", "go nodes 5")
-    assert out[:2] == ["info string no memory for a Hash of 65536", "info string Hash is 512 now"]
+    assert out[:2] == [
+        "info string not enough memory for Hash 65536",
+        "info string using Hash 512 instead",
+    ]
     assert out[2] == "readyok" and out[-1].startswith("bestmove ")
 
 
@@ -202,9 +205,9 @@ def test_a_chess_program_that_is_gone_ends_the_engine() -> None:
     def introduce() -> None:
         raise BrokenPipeError
 
-    assert Inbox(iter(["isready", "uci", "isready"]), introduce).take() == "isready"
-    inbox = Inbox(iter(["uci", "isready"]), introduce)
-    assert inbox.take() == QUIT
+    assert CommandQueue(iter(["isready", "uci", "isready"]), introduce).take() == "isready"
+    commands = CommandQueue(iter(["uci", "isready"]), introduce)
+    assert commands.take() == QUIT
 
 
 def test_go_without_a_position_is_the_start(rookery, chess_run: Path) -> None:
@@ -254,7 +257,7 @@ def test_only_the_protocol_is_on_stdout(chess_run: Path, environment: dict[str, 
 
 
 def test_other_games_are_refused(mistake, finished_run: Path) -> None:
-    assert "plays tictactoe, which chess programs do not know" in mistake("uci", finished_run)
+    assert "plays tictactoe, which is not chess" in mistake("uci", finished_run)
 
 
 def test_a_run_that_is_not_there_is_a_mistake(mistake) -> None:
@@ -263,9 +266,9 @@ def test_a_run_that_is_not_there_is_a_mistake(mistake) -> None:
 
 def test_go_is_read() -> None:
     words = "wtime 1000 btime 2000 winc 10 searchmoves e2e4 d2d4 nodes 5 movestogo x"
-    limits, strange = read_limits(words.split(" "))
+    limits, unknown = read_limits(words.split(" "))
     assert (limits.white_time, limits.black_time, limits.nodes) == (1000, 2000, 5)
-    assert limits.moves == ("e2e4", "d2d4") and strange == ["movestogo", "x"]
+    assert limits.moves == ("e2e4", "d2d4") and unknown == ["movestogo", "x"]
     assert Limits().is_open and Limits(infinite=True, nodes=4).is_open and not limits.is_open
 
 

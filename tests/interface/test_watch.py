@@ -1,4 +1,4 @@
-"""`rookery watch`: a run seen from outside, as it goes and at its end."""
+"""`rookery watch`: the view of a run that another process trains."""
 
 import io
 import math
@@ -17,9 +17,9 @@ from rich.console import Console
 from rookery.base import RunFolderError
 from rookery.interface.watch import live, watch_run
 from rookery.interface.watch.curve import Curve, shrink
-from rookery.interface.watch.figures import ago
-from rookery.interface.watch.panel import RunPanel, Section, share_out
-from rookery.interface.watch.run_status import RunStatus, Watched
+from rookery.interface.watch.panel import RunPanel, Section, share_lines
+from rookery.interface.watch.run_status import RunStatus, RunWatcher
+from rookery.interface.watch.run_table import ago
 from rookery.training import RECIPES, RunFolder, Stats
 
 DEADLINE_SECONDS = 240
@@ -107,29 +107,29 @@ def tell(folder: RunFolder, count: int = 50, **parts: Any) -> Stats:
     return stats
 
 
-def drawn(standing: RunStatus, *, width: int = 80, height: int | None = None) -> str:
+def rendered(status: RunStatus, *, width: int = 80, height: int | None = None) -> str:
     """The panel as text."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(RunPanel(standing, height=height))
+    console.print(RunPanel(status, height=height))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 def look(folder: RunFolder) -> RunStatus:
     """Where the run stands."""
-    return Watched(folder.path).look()
+    return RunWatcher(folder.path).status()
 
 
 def test_every_figure_is_shown(folder: RunFolder) -> None:
     tell(folder, device={"busy": 0.874, "memory_mb": 3_210})
-    seen = drawn(look(folder))
+    seen = rendered(look(folder))
     for figure in (
         "tictactoe in",
         "stopped",
         "50%",
         "iteration 50",
-        "5:00 of training",
-        "last line 0 s ago",
+        "5:00 elapsed",
+        "last update 0 s ago",
         "tictactoe-demo  on cpu",
         "single, float32",
         "200 positions/s",
@@ -146,8 +146,8 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
         "600 updates",
         "rate 0.00098",
         "KL 0.123",
-        "policy 61.0 % right",
-        "value 72.0 % right",
+        "policy 61.0 % correct",
+        "value 72.0 % correct",
         "1.007  policy 0.757  value 0.250",
         "1.0 %  iteration 50  at 5:00",
         "moves that lose game value  50 simulations  before 1.7 %, 1.2 %",
@@ -161,7 +161,7 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
 def test_trainers_and_actors_are_shown_one_by_one_and_in_all(folder: RunFolder) -> None:
     stats = tell(folder, actors=2, ranks=3)
     stats.append("note", 50, seconds=301.0, note="actor 1 died; started again in 0.5 s")
-    seen = drawn(look(folder)).splitlines()
+    seen = rendered(look(folder)).splitlines()
 
     def row(begin: str) -> str:
         found = next(line for line in seen if line.startswith(f"\u2502 {begin} "))
@@ -184,52 +184,52 @@ def test_the_panel_fits_the_terminal(folder: RunFolder, width: int, crew: int) -
     stats = tell(folder, actors=crew, ranks=crew, device={"busy": 0.9, "memory_mb": 1})
     for number in range(20):
         stats.append("note", 50, seconds=300.0 + number, note=f"note {number}, {'long ' * 30}")
-    lines = drawn(look(folder), width=width, height=24).splitlines()
+    lines = rendered(look(folder), width=width, height=24).splitlines()
     assert len(lines) <= 24 and all(len(line) == width for line in lines)
     text = "\n".join(lines)
-    assert "note 19" in text and "to go on" in text
+    assert "note 19" in text and "to resume" in text
     assert not crew or (f"all {crew} " in text and f"actor {crew - 1} " in text), "the failing one"
 
 
 def test_a_new_run_has_nothing_to_show_yet(folder: RunFolder) -> None:
-    assert "not started" in drawn(look(folder))
+    assert "not started" in rendered(look(folder))
     with folder.lock():
-        assert "running" in drawn(look(folder))
+        assert "running" in rendered(look(folder))
 
 
 def test_time_goes_on_while_a_run_is_held(folder: RunFolder, monkeypatch) -> None:
     tell(folder)
-    watched, now = Watched(folder.path), time.time()
+    watcher, now = RunWatcher(folder.path), time.time()
     with folder.lock():
         monkeypatch.setattr(time, "time", lambda: now + 90)
-        standing = watched.look()
-    assert standing.state == "running" and 388 < standing.seconds < 392
-    assert "last line 90 s ago" in drawn(standing) and "left" in drawn(standing)
+        status = watcher.status()
+    assert status.state == "running" and 388 < status.seconds < 392
+    assert "last update 90 s ago" in rendered(status) and "left" in rendered(status)
 
 
 def test_what_a_resumed_run_makes_again_is_counted_once(folder: RunFolder) -> None:
     stats = tell(folder)
-    watched = Watched(folder.path)
-    assert watched.look().story.games == 2_500
+    watcher = RunWatcher(folder.path)
+    assert watcher.status().history.games == 2_500
     stats.forget_after(45)
     stats.append("resumed", 45, device="cpu", inference={}, precision="float32", threads=2)
-    standing = watched.look()
-    assert standing.story.games == 45 * 50 and len(standing.story.measured) == 4
-    assert "resumed on cpu at iteration 45" in drawn(standing)
+    status = watcher.status()
+    assert status.history.games == 45 * 50 and len(status.history.measurements) == 4
+    assert "resumed on cpu at iteration 45" in rendered(status)
 
 
 def test_changed_settings_are_noticed(folder: RunFolder) -> None:
     tell(folder)
-    watched = Watched(folder.path)
-    assert watched.look().progress == 0.5
+    watcher = RunWatcher(folder.path)
+    assert watcher.status().progress == 0.5
     folder.adapt(replace(folder.config, run=replace(folder.config.run, iterations=200)))
-    assert watched.look().progress == 0.25
+    assert watcher.status().progress == 0.25
 
 
 def test_a_run_without_an_end_says_so(folder: RunFolder) -> None:
     tell(folder)
     folder.adapt(replace(folder.config, run=replace(folder.config.run, iterations=0)))
-    assert "until it is stopped" in drawn(look(folder))
+    assert "until it is stopped" in rendered(look(folder))
 
 
 def test_a_finished_run_is_shown_once(rookery, finished_run: Path) -> None:
@@ -289,13 +289,13 @@ def test_ctrl_c_ends_watching_quietly(folder: RunFolder, monkeypatch) -> None:
 
 
 def test_a_folder_that_vanishes_is_a_mistake(folder: RunFolder) -> None:
-    watched = Watched(folder.path)
+    watcher = RunWatcher(folder.path)
     (folder.path / "config.json").unlink()
     with pytest.raises(RunFolderError, match="missing"):
-        watched.look()
+        watcher.status()
 
 
-def test_a_run_in_another_process_is_watched(tiny, environment, tmp_path: Path) -> None:
+def test_a_run_in_another_process_is_watcher(tiny, environment, tmp_path: Path) -> None:
     path = tmp_path / "run"
     endless = [*tiny, "--set", "run.iterations=0", "--set", "run.minutes=60"]
     command = [sys.executable, "-m", "rookery", "train", "tictactoe", "--run", str(path), *endless]
@@ -303,31 +303,31 @@ def test_a_run_in_another_process_is_watched(tiny, environment, tmp_path: Path) 
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     try:
-        watched = wait_for(path, process)
-        first = watched.look()
-        begin, seen = first.story.iteration, drawn(first)
+        watcher = wait_for(path, process)
+        first = watcher.status()
+        begin, seen = first.history.iteration, rendered(first)
         assert begin >= 2 and first.state == "running"
         assert "running" in seen and "positions/s" in seen
         end = time.monotonic() + DEADLINE_SECONDS
-        while watched.look().story.iteration <= begin + 2:
+        while watcher.status().history.iteration <= begin + 2:
             assert time.monotonic() < end, "no further iteration in time"
             time.sleep(0.05)
     finally:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0 and err == "" and "Stopped" in out
-    last = watched.look()
+    last = watcher.status()
     kept = [line for line in Stats(path).lines() if line["kind"] == "iteration"]
-    assert last.state == "stopped" and last.story.iteration == len(kept)
+    assert last.state == "stopped" and last.history.iteration == len(kept)
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> Watched:
+def wait_for(path: Path, process: subprocess.Popen[str]) -> RunWatcher:
     """The run that a process has just begun, with an iteration or two."""
     end = time.monotonic() + DEADLINE_SECONDS
     while not (path / "run.json").exists() or look_at(path) < 2:
         assert process.poll() is None and time.monotonic() < end, "no iteration in time"
         time.sleep(0.1)
-    return Watched(path)
+    return RunWatcher(path)
 
 
 def look_at(path: Path) -> int:
@@ -353,7 +353,7 @@ def test_curves_keep_their_shape_in_any_width() -> None:
 
 def test_lines_are_shared_out_fairly() -> None:
     def shared(room: int, *sizes: tuple[int, int]) -> list[int]:
-        return share_out(room, [Section(least, most, str) for least, most in sizes])
+        return share_lines(room, [Section(least, most, str) for least, most in sizes])
 
     assert shared(100, (3, 5), (3, 4), (1, 6)) == [5, 4, 6]
     assert shared(9, (3, 5), (3, 9), (1, 6)) == [4, 4, 1]

@@ -1,4 +1,4 @@
-"""What people see: the command line, its live progress, its tables."""
+"""The user interface: command line, progress display, tables and UCI engine."""
 
 from rookery.interface.cli import main
 

@@ -1,4 +1,4 @@
-"""A game between a person and a player, by lines of text."""
+"""A game between a person and a player, in the console."""
 
 from rich.console import Console
 from rich.text import Text
@@ -6,13 +6,13 @@ from rich.text import Text
 from rookery.arena import FORFEIT, Histories, Player, choose_moves, faults_of
 from rookery.base import IllegalPosition
 from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game, State
-from rookery.interface.formatting import written
+from rookery.interface.formatting import format_move
 
-HELP = "Type a move, or undo, hint, quit."
+HELP = "Type a move, or undo, hint or quit."
 
 
 class ConsoleGame:
-    """One game; the person types, the player answers."""
+    """One game: the person types moves, the player answers."""
 
     def __init__(self, game: Game, player: Player, *, console: Console, person_first: bool) -> None:
         self._game, self._player, self._console = game, player, console
@@ -20,13 +20,13 @@ class ConsoleGame:
         self._board = Board(game)
 
     def play(self) -> None:
-        """Play until the game is over or the person leaves."""
+        """Play until the game is over or the person quits."""
         order = "You move first." if self._person_first else f"{self._player.name} moves first."
         self._say(f"{self._game.name} against {self._player.name}. {order} {HELP}")
         self._show()
         while self._game.rules.outcome(self._state()) == ONGOING:
-            goes_on = self._ask() if self._is_persons_turn() else self._answer()
-            if not goes_on:
+            continues = self._ask() if self._is_persons_turn() else self._answer()
+            if not continues:
                 return
         self._say(self._result())
 
@@ -37,7 +37,7 @@ class ConsoleGame:
         return (len(self._board.actions) % 2 == 0) == self._person_first
 
     def _ask(self) -> bool:
-        """Take one line from the person; False if there will be no more."""
+        """Read one line from the person; return False to quit."""
         try:
             text = input("your move: ").strip()
         except EOFError:
@@ -63,9 +63,9 @@ class ConsoleGame:
         self._show()
 
     def _undo(self) -> None:
-        """Back to before the person's last move."""
+        """Return to the position before the person's last move."""
         if len(self._board.actions) < 2:
-            self._say("There is nothing to take back.")
+            self._say("Nothing to undo.")
             return
         self._board.undo(2)
         self._show()
@@ -73,17 +73,17 @@ class ConsoleGame:
     def _hint(self) -> None:
         action = self._choice()
         if action == FORFEIT:
-            self._say(f"There is no hint: {faults_of(self._player)[0]}")
+            self._say(f"No hint available: {faults_of(self._player)[0]}")
         else:
-            self._say(f"{self._player.name} would play {self._written(action)}")
+            self._say(f"{self._player.name} would play {self._format(action)}")
 
     def _answer(self) -> bool:
-        """Let the player move; False if it forfeits the game."""
+        """Play the player's move; return False if it forfeits the game."""
         action = self._choice()
         if action == FORFEIT:
             self._say(f"{faults_of(self._player)[0]}. You won.")
             return False
-        self._say(f"{self._player.name} plays {self._written(action)}")
+        self._say(f"{self._player.name} plays {self._format(action)}")
         self._board.play(action)
         self._show()
         return True
@@ -93,8 +93,8 @@ class ConsoleGame:
         histories = Histories(board.repetitions, [list(board.actions)])
         return int(choose_moves(self._player, board.states, histories, game=self._game)[0])
 
-    def _written(self, action: Action) -> str:
-        return written(self._game, self._state(), action)
+    def _format(self, action: Action) -> str:
+        return format_move(self._game, self._state(), action)
 
     def _result(self) -> str:
         outcome = int(self._game.rules.outcome(self._state()))

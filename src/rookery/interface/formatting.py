@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Text for people: numbers, moves, tables and the console."""
 
 import shutil
 import sys
@@ -16,12 +16,12 @@ from rookery.arena import RatingEstimate
 
 
 def screen() -> Console:
-    """The terminal, or wherever stdout goes; brackets in names mean nothing to it."""
+    """Return a console on stdout that takes brackets in names literally."""
     return Console(highlight=False, markup=False)
 
 
 def new_table(*headings: str, title: str | None = None) -> Table:
-    """A table with a line under its headings, numbers to be aligned by the caller."""
+    """Return a table with a line under its headings; the caller aligns numbers."""
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
     )
@@ -31,19 +31,19 @@ def new_table(*headings: str, title: str | None = None) -> Table:
 
 
 def count(number: float) -> str:
-    """12345.6 as 12,346."""
+    """Format 12345.6 as 12,346."""
     return f"{number:,.0f}"
 
 
 def duration(seconds: float) -> str:
-    """75 as 1:15, 3675 as 1:01:15."""
+    """Format 75 as 1:15 and 3675 as 1:01:15."""
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 def program() -> str:
-    """How to call Rookery from here: by its name, or by the path it was started with."""
+    """Return the command that runs Rookery: its name, or the path it was started with."""
     if shutil.which("rookery"):
         return "rookery"
     started = Path(sys.argv[0])
@@ -51,28 +51,28 @@ def program() -> str:
 
 
 def tenths(share: float) -> str:
-    """7.25 as 7.2; what is little but not nothing does not look like nothing."""
+    """Format 7.25 as 7.2; a small positive number is <0.1, not 0.0."""
     return "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
 
 
 def percent(share: float) -> str:
-    """7.25 as 7.2 %."""
+    """Format 7.25 as 7.2 %."""
     return f"{tenths(share)} %"
 
 
-def written(game: "Game", state: "State", action: "Action") -> str:
-    """A move as people write it: in chess `Nf3`, elsewhere as it is typed."""
+def format_move(game: "Game", state: "State", action: "Action") -> str:
+    """Format a move in the game's notation: SAN in chess."""
     return game.write_san(state, action)
 
 
-def rating(place: RatingEstimate) -> str:
-    """A rating with its 95 % interval: 1234 (1190 to 1278); open where nothing bounds it."""
-    low, high = (f"{end:.0f}" if isfinite(end) else "?" for end in (place.low, place.high))
-    return f"{place.elo:.0f} (95 % interval {low} to {high})"
+def rating(estimate: RatingEstimate) -> str:
+    """Format a rating with its 95 % interval; an unbounded end is a question mark."""
+    low, high = (f"{end:.0f}" if isfinite(end) else "?" for end in (estimate.low, estimate.high))
+    return f"{estimate.elo:.0f} (95 % interval {low} to {high})"
 
 
 def elo(difference: float) -> str:
-    """An Elo difference with its sign; beyond every game won or lost there is no number."""
+    """Format an Elo difference with its sign; it is infinite if every game was won or lost."""
     if not isfinite(difference):
         return "+inf" if difference > 0 else "-inf"
     return f"{difference:+.0f}"

@@ -1,4 +1,4 @@
-"""Games written down for people: those of a match, of a rating, and of a run's self-play."""
+"""Game files in PGN: games of a match, of a rating, and of self-play."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -13,57 +13,57 @@ from rookery.training import RunFolder
 
 
 def require_notation(rules: Game) -> None:
-    """ConfigError if nobody writes games of these rules down."""
+    """Raise ConfigError if the game has no notation for files."""
     if not rules.has_game_notation:
-        raise ConfigError(f"games of {rules.name} are not written in PGN; it is for chess")
+        raise ConfigError(f"PGN is for chess, not for {rules.name}; leave out --pgn")
 
 
-def write_sheets(rules: Game, sheets: Iterable[GameRecord], path: Path) -> None:
-    """Write games in the notation of their rules."""
-    write_atomic(path, rules.write_games(sheets).encode())
+def write_games(rules: Game, games: Iterable[GameRecord], path: Path) -> None:
+    """Write games to a file in their notation."""
+    write_atomic(path, rules.write_games(games).encode())
 
 
-def match_sheets(report: MatchReport) -> Iterator[GameRecord]:
-    """The games of a match; rounds are pairs, 3.1 and 3.2 being the two from the third opening."""
+def match_games(report: MatchReport) -> Iterator[GameRecord]:
+    """Yield the games of a match; rounds 3.1 and 3.2 are the two from the third opening."""
     event = f"{report.a} against {report.b}"
     for index, game in enumerate(report.games):
         headers = {"Event": event, "Round": f"{index // 2 + 1}.{index % 2 + 1}"}
-        yield _played_sheet(game, (report.a, report.b), headers)
+        yield _played_game(game, (report.a, report.b), headers)
 
 
-def climb_sheets(report: RatingReport) -> Iterator[GameRecord]:
-    """The games by which a player was rated, in the order of their ends."""
+def rating_games(report: RatingReport) -> Iterator[GameRecord]:
+    """Yield the games of a rating, in the order in which they ended."""
     event = f"{report.player} on the ladder {report.ladder}"
     for number, rated in enumerate(report.games, 1):
         headers = {"Event": event, "Round": str(number)}
-        yield _played_sheet(rated.game, (report.player, rated.rung), headers)
+        yield _played_game(rated.game, (report.player, rated.rung), headers)
 
 
-def _played_sheet(game: MatchGame, names: tuple[str, str], headers: dict[str, str]) -> GameRecord:
-    """A game of the players a and b."""
+def _played_game(game: MatchGame, names: tuple[str, str], headers: dict[str, str]) -> GameRecord:
+    """Return a game between the players a and b."""
     white, black = names if game.a_first else names[::-1]
-    place = {"Site": "rookery", "Date": time.strftime("%Y.%m.%d")}
+    tags = {"Site": "rookery", "Date": time.strftime("%Y.%m.%d")}
     result = game.result if game.a_first else -game.result
-    everything = {**headers, **place, "White": white, "Black": black}
-    return GameRecord(game.opening + game.moves, result, headers=everything)
+    tags = {**headers, **tags, "White": white, "Black": black}
+    return GameRecord(game.opening + game.moves, result, headers=tags)
 
 
-def run_sheets(folder: RunFolder, count: int) -> list[GameRecord]:
-    """The newest games of a run's self-play, at most `count`, as far as its rows tell."""
-    sheets = list(islice(_newest(folder), count))
-    if not sheets:
-        raise ConfigError(f"{folder.path} has kept no games yet; let it train a little longer")
-    return sheets
+def selfplay_games(folder: RunFolder, count: int) -> list[GameRecord]:
+    """Return up to `count` of the newest self-play games, rebuilt from the replay rows."""
+    games = list(islice(_newest(folder), count))
+    if not games:
+        raise ConfigError(f"{folder.path} has no games yet; train it longer")
+    return games
 
 
 def _newest(folder: RunFolder) -> Iterator[GameRecord]:
     for path in sorted((folder.path / "replay").glob("*.safetensors"), reverse=True):
         for played in games_in(read_shard(path, game=folder.game)):
-            yield _sheet(folder, played, path.stem)
+            yield _selfplay_game(folder, played, path.stem)
 
 
-def _sheet(folder: RunFolder, played: PlayedGame, shard: str) -> GameRecord:
-    """One game; it starts where its random opening ends."""
+def _selfplay_game(folder: RunFolder, played: PlayedGame, shard: str) -> GameRecord:
+    """Return one game, which starts after its random opening."""
     first = played.first
     headers = {
         "Event": f"self-play of {folder.path.name}",

@@ -1,17 +1,17 @@
-"""Players by text:
+"""Players by name:
 
 random            any legal move
-minimax:4         looks 4 plies ahead
+minimax:4         searches 4 plies deep
 solver            perfect play, for connect4 and tictactoe
-stockfish:1350    chess: Stockfish held to that UCI_Elo
-fairy:-10         chess: Fairy-Stockfish at that skill
+stockfish:1350    chess: Stockfish limited to that UCI_Elo
+fairy:-10         chess: Fairy-Stockfish at that skill level
 uci:COMMAND       chess: any UCI engine; uci:COMMAND?Hash=64&nodes=1000 with options and a limit
-minimax:2~30      with 30 % of its moves random; so random, minimax, stockfish and fairy
-RUN               the newest net of a run folder, with 100 simulations a move
-RUN:400           the same with 400; RUN:0 is the bare net
-RUN@120:400       its net of iteration 120
-connect4:400      the net that comes with a game
-RUN+RUN@120:400   several nets of a game that answer as one, with the search of the first
+minimax:2~30      with 30 % random moves; also for stockfish and fairy
+RUN               the newest network of a run folder, with 100 simulations per move
+RUN:400           the same with 400; RUN:0 is the network alone
+RUN@120:400       its network of iteration 120
+connect4:400      the network bundled with a game
+RUN+RUN@120:400   the average of several networks of a game, with the search of the first
 """
 
 import re
@@ -34,30 +34,30 @@ from rookery.training import (
 )
 
 SIMULATIONS = 100
-"""Simulations a move where the text does not say."""
+"""Simulations per move, unless the name says otherwise."""
 DEPTH = 4
-PLAIN = ("minimax:4", "random", "solver")
+NAMED_PLAYERS = ("minimax:4", "random", "solver")
 _RUN = re.compile(r"(?P<path>.+?)(@(?P<iteration>\d+))?(:(?P<simulations>\d+))?")
 
 
 @dataclass(frozen=True)
 class NetRef:
-    """A net, as a text names it: of a run folder, that of a game, or several that are averaged."""
+    """A network by name: of a run folder, bundled with a game, or the average of several."""
 
     name: str
-    """How people know it: the run's folder, or the game."""
+    """The name shown: the run folder, or the game."""
     game: Game
     search: SearchConfig
     load: Callable[[], Weights]
     simulations: int
     inference: str = "auto"
-    """How its run evaluated it."""
+    """The inference method of its run."""
     seed: int = 1
     partners: "tuple[NetRef, ...]" = ()
-    """Those that it is averaged with."""
+    """The networks that it is averaged with."""
 
     def player(self, *, inference: str, devices: str) -> PlayerSpec:
-        """The net with its weights, as a player to be made."""
+        """Return the specification of a player with these weights."""
         nets = [each.load() for each in (self, *self.partners)]
         files = [pack(weights.state, weights.header) for weights in nets]
         return PlayerSpec(
@@ -82,13 +82,13 @@ def read_net(
     *,
     simulations: int = SIMULATIONS,
     iteration: int | None = None,
-    others: Iterable[str] = PLAIN,
+    others: Iterable[str] = NAMED_PLAYERS,
     trust_rules: bool = False,
 ) -> NetRef | None:
-    """The net that `text` names, or None if it names a plain player.
+    """Return the network that `text` names, or None if it names another kind of player.
 
-    `others` are what else may stand in its place: the nearest of them is named in the error.
-    `trust_rules` is the user's word that the rules file of a run may be executed.
+    The error for an unknown name suggests the nearest of `others`, run folders and games.
+    `trust_rules` allows executing the rules file of a run.
     """
     if text == "solver" or is_named_player(text):
         return None
@@ -104,19 +104,19 @@ def read_net(
     wanted = int(parts["simulations"]) if parts["simulations"] else simulations
     if parts["path"] in shipped_names() and not parts["iteration"]:
         if iteration is not None:
-            raise ConfigError(f"the net that comes with {parts['path']} has no iterations")
+            raise ConfigError(f"the bundled network of {parts['path']} has no iterations")
         return _net_of_game(load_game(parts["path"]), wanted)
     if not Path(parts["path"]).is_dir():
-        known = {*others, *shipped_names(), *_neighbours(Path(text).parent)}
+        known = {*others, *shipped_names(), *_run_folders(Path(text).parent)}
         raise UnknownName("run folder or name", text, known)
     number = int(parts["iteration"]) if parts["iteration"] else iteration
     if iteration not in (None, number):
-        raise ConfigError(f"{text} names an iteration, and --iteration {iteration} another")
+        raise ConfigError(f"{text} and --iteration {iteration} name different iterations; give one")
     return _net_of_run(Path(parts["path"]), number, wanted, trust_rules)
 
 
 def split_members(text: str) -> list[str]:
-    """The texts between the plus signs of `text`; those inside a folder's name part nothing."""
+    """Split `text` at its plus signs, except those inside a folder name."""
     members: list[str] = []
     open_text = ""
     for word in text.split("+"):
@@ -139,7 +139,7 @@ def _names_player(text: str) -> bool:
 def _ensemble(
     members: list[str], *, simulations: int, iteration: int | None, trust_rules: bool
 ) -> NetRef:
-    """Nets that answer as one; how many simulations they have stands behind the last."""
+    """Return the average of networks; the last member may state the simulations."""
     nets = []
     for text in members:
         net = read_net(
@@ -150,12 +150,12 @@ def _ensemble(
             trust_rules=trust_rules,
         )
         if net is None:
-            raise ConfigError(f"{text} has no net that could be averaged; add up runs, as in A+B")
+            raise ConfigError(f"{text} has no network to average; combine runs, as in A+B")
         nets.append(net)
     if len(games := {net.game.name for net in nets}) > 1:
-        raise ConfigError(f"nets of different games cannot be averaged: {', '.join(sorted(games))}")
+        raise ConfigError(f"cannot average networks of different games: {', '.join(sorted(games))}")
     if any(net.simulations != simulations for net in nets[:-1]):
-        raise ConfigError("nets that are averaged search once; say simulations last, as in A+B:400")
+        raise ConfigError("averaged networks search once; put simulations last, as in A+B:400")
     return replace(
         nets[0],
         name="+".join(net.name for net in nets),
@@ -164,17 +164,15 @@ def _ensemble(
     )
 
 
-def read_first_weights(text: str, *, trust_rules: bool = False) -> InitialWeights:
-    """The weights that `text` names: of a run, of a game's net, or in a file."""
+def read_initial_weights(text: str, *, trust_rules: bool = False) -> InitialWeights:
+    """Return the weights that `text` names: of a run, of a game, or in a file."""
     if text.endswith(".safetensors") and not Path(text).is_dir():
         if not Path(text).exists():
             raise ConfigError(f"{text} does not exist; give a run folder or a .safetensors file")
         return InitialWeights(text, load(Path(text)))
     net = read_net(text, others=(), trust_rules=trust_rules)
     if net is None or net.partners:
-        raise ConfigError(
-            f"a run begins with the weights of one net, got {text}; give a run folder"
-        )
+        raise ConfigError(f"--init takes the weights of one network, got {text}; give a run folder")
     return InitialWeights(text, net.load())
 
 
@@ -193,7 +191,7 @@ def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules
 
 def _net_of_game(rules: Game, simulations: int) -> NetRef:
     return NetRef(
-        name=f"{rules.name} net",
+        name=f"{rules.name} network",
         game=rules,
         search=shipped_search(rules),
         load=lambda: load_shipped(rules),
@@ -210,7 +208,7 @@ def make_player(
     devices: str = "cpu",
     trust_rules: bool = False,
 ) -> Player:
-    """The player that `text` names, for `game`."""
+    """Return the player of `game` that `text` names."""
     player = read_player_spec(
         text, game, inference=inference, devices=devices, trust_rules=trust_rules
     )
@@ -226,7 +224,7 @@ def read_player_spec(
     simulations: int = SIMULATIONS,
     trust_rules: bool = False,
 ) -> PlayerSpec:
-    """The player that `text` names, still to be made; `simulations` are for a text without."""
+    """Return the specification of the player that `text` names, with default `simulations`."""
     net = read_net(text, simulations=simulations, trust_rules=trust_rules)
     if net is None:
         return PlayerSpec("solver") if text == "solver" else PlayerSpec("plain", name=text)
@@ -238,14 +236,14 @@ def read_player_spec(
 
 
 def default_opponent(game: Game) -> str:
-    """Whom a person meets who has no run: the net that comes with the game, or perfect play."""
+    """Return the opponent of a person without a run: the bundled network, or perfect play."""
     if game.name in shipped_names():
         return game.name
     return "solver" if game.name == "tictactoe" else f"minimax:{DEPTH}"
 
 
-def _neighbours(folder: Path) -> list[str]:
-    """The run folders beside the one that was asked for."""
+def _run_folders(folder: Path) -> list[str]:
+    """Return the run folders in `folder`."""
     if not folder.is_dir():
         return []
     return [str(path) for path in folder.iterdir() if (path / "run.json").exists()]

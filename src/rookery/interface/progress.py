@@ -1,7 +1,7 @@
-"""A run as it goes: a live panel in a terminal, plain lines elsewhere."""
+"""The progress of a run: a live panel in a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -13,24 +13,24 @@ from rich.table import Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
-from rookery.interface.history import History, read_history
+from rookery.interface.run_history import RunHistory, read_history
 from rookery.training import Progress, RunFolder
 
 PLAIN_SECONDS = 15.0
-"""Time between two plain lines, at least."""
+"""Shortest time between two plain lines."""
 REFRESH_PER_SECOND = 4
 PANEL_WIDTH = 76
-COMPILING = "compiling if new here"
+COMPILING = "may compile first"
 PREPARING = "preparing"
 UNKNOWN = "-"
 WITHIN_ITERATION = ("self-play", "learning")
 """The phases of an iteration that is not counted yet."""
-
-Check = Callable[[], None]
+PHASES = {"strength": "measuring strength", "measuring": "measuring strength"}
+"""Phases that are shown under another name."""
 
 
 class ProgressDisplay(Protocol):
-    """Shows every moment of a run; entered and left as a context."""
+    """A context manager that shows every progress report of a run."""
 
     def __enter__(self) -> "ProgressDisplay": ...
 
@@ -41,20 +41,20 @@ class ProgressDisplay(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
-    def __call__(self, moment: Progress) -> None: ...
+    def __call__(self, report: Progress) -> None: ...
 
 
 def progress_for(folder: RunFolder, console: Console) -> ProgressDisplay:
-    """The progress that suits where `console` writes."""
+    """Return the display for `console`: live in a terminal, plain elsewhere."""
     return LiveProgress(folder, console) if console.is_terminal else PlainProgress(folder, console)
 
 
 class PlainProgress:
-    """A line now and then, and one for every measurement of strength."""
+    """A line every few seconds, and one for every measurement of strength."""
 
     def __init__(self, folder: RunFolder, console: Console) -> None:
         self._folder, self._console = folder, console
-        self._past: History | None = None
+        self._past: RunHistory | None = None
         self._last = time.monotonic()
         self._strength: object = None
         self._noted = 0
@@ -68,25 +68,25 @@ class PlainProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Nothing is left open."""
+        """Leave; nothing is open."""
 
-    def __call__(self, moment: Progress) -> None:
-        """Print a line if it is time for one."""
+    def __call__(self, report: Progress) -> None:
+        """Print a line if one is due."""
         self._past = self._past or read_history(self._folder.path)
-        self._noted = print_notes(moment, self._noted, self._console)
-        news = moment.strength is not self._strength
-        if not news and time.monotonic() - self._last < PLAIN_SECONDS:
+        self._noted = print_notes(report, self._noted, self._console)
+        is_new = report.strength is not self._strength
+        if not is_new and time.monotonic() - self._last < PLAIN_SECONDS:
             return
-        self._last, self._strength = time.monotonic(), moment.strength
-        self._console.print(plain_line(moment, self._past), soft_wrap=True)
+        self._last, self._strength = time.monotonic(), report.strength
+        self._console.print(plain_line(report, self._past), soft_wrap=True)
 
 
 class LiveProgress:
-    """A panel that is drawn over; measurements of strength stay above it."""
+    """A live panel; measurements of strength are printed above it."""
 
     def __init__(self, folder: RunFolder, console: Console) -> None:
         self._folder, self._console = folder, console
-        self._past: History | None = None
+        self._past: RunHistory | None = None
         self._strength: object = None
         self._noted = 0
         self._title = f"{folder.game.name} in {folder.path}"
@@ -107,29 +107,29 @@ class LiveProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the panel away."""
+        """Remove the panel."""
         self._live.stop()
 
-    def __call__(self, moment: Progress) -> None:
-        """Show `moment`."""
+    def __call__(self, report: Progress) -> None:
+        """Show `report`."""
         self._past = self._past or read_history(self._folder.path)
-        self._noted = print_notes(moment, self._noted, self._console)
-        if moment.strength is not self._strength:
-            self._strength = moment.strength
-            self._console.print(strength_line(moment, self._past), soft_wrap=True)
-        self._live.update(panel(moment, self._past, title=self._title))
+        self._noted = print_notes(report, self._noted, self._console)
+        if report.strength is not self._strength:
+            self._strength = report.strength
+            self._console.print(strength_line(report, self._past), soft_wrap=True)
+        self._live.update(panel(report, self._past, title=self._title))
 
 
-def print_notes(moment: Progress, known: int, console: Console) -> int:
-    """Print what was noted after the first `known` notes; how many there are now."""
-    for note in moment.notes[known:]:
+def print_notes(report: Progress, known: int, console: Console) -> int:
+    """Print the notes after the first `known`; return how many there are now."""
+    for note in report.notes[known:]:
         console.print(f"note: {note}", soft_wrap=True)
-    return len(moment.notes)
+    return len(report.notes)
 
 
-def panel(moment: Progress, past: History, *, title: str) -> RenderableType:
-    """What the terminal shows: how far the run is, and its figures in two columns."""
-    facts = describe(moment, past)
+def panel(report: Progress, past: RunHistory, *, title: str) -> RenderableType:
+    """Return the panel: a progress bar, and the figures in two columns."""
+    facts = describe(report, past)
     grid = Table.grid(padding=(0, 2))
     for _ in range(2):
         grid.add_column(style="dim")
@@ -140,33 +140,34 @@ def panel(moment: Progress, past: History, *, title: str) -> RenderableType:
     bar = Table.grid(padding=(0, 2), expand=True)
     bar.add_column(ratio=1)
     bar.add_column(justify="right", min_width=5)
-    bar.add_row(ProgressBar(total=1.0, completed=moment.progress), f"{moment.progress:.0%}")
+    done = share_done(report)
+    bar.add_row(ProgressBar(total=1.0, completed=done), f"{done:.0%}")
     return framed(Group(bar, grid), title)
 
 
 def framed(content: RenderableType, title: str) -> Panel:
-    """`content` in a frame; at its right a terminal has room to echo ^C without a new line."""
+    """Return `content` in a frame that leaves room for an echoed ^C at its right."""
     heading = Text(title)
     heading.truncate(PANEL_WIDTH - 6, overflow="ellipsis")
     return Panel(content, title=heading, title_align="left", width=PANEL_WIDTH)
 
 
-def describe(moment: Progress, past: History) -> dict[str, str]:
-    """The figures of a moment, by label; an even number of them."""
-    played, learned = moment.played, moment.learned
+def describe(report: Progress, past: RunHistory) -> dict[str, str]:
+    """Return an even number of figures by label."""
+    played, learned = report.played, report.learned
     facts = {
-        "phase": describe_phase(moment),
-        "iteration": count(moment.iteration + (moment.phase in WITHIN_ITERATION)),
-        "games": count(past.games + moment.games),
+        "phase": describe_phase(report),
+        "iteration": count(report.iteration + (report.phase in WITHIN_ITERATION)),
+        "games": count(past.games + report.games),
         "loss": f"{learned.losses.total:.3f}" if learned else UNKNOWN,
         "positions/s": count(played.positions / played.seconds) if played else UNKNOWN,
         "simulations/s": count(played.simulations / played.seconds) if played else UNKNOWN,
-        "errors": strength_so_far(moment, past),
-        "time left": time_left(moment.seconds, moment.progress),
+        "errors": strength_so_far(report, past),
+        "time left": "measuring" if is_measuring(report) else _time_left(report),
     }
-    if crew := moment.crew:
-        facts["actors"] = f"{crew.ready} of {crew.size}"
-        facts["staleness"] = f"{crew.staleness:.1f} iterations"
+    if actors := report.crew:
+        facts["actors"] = f"{actors.ready} of {actors.size}"
+        facts["staleness"] = f"{actors.staleness:.1f} iterations"
     if learned and learned.ranks:
         facts["trainers"] = count(len(learned.ranks))
         facts["communication"] = mean_share([rank.communication for rank in learned.ranks])
@@ -174,58 +175,75 @@ def describe(moment: Progress, past: History) -> dict[str, str]:
 
 
 def trainers(number: str, communication: str) -> str:
-    """Ranks that learn together, in words."""
+    """Describe the ranks of a parallel learner."""
     return f"{number} trainers, {communication} communication"
 
 
 def mean_share(shares: Sequence[float]) -> str:
-    """The mean of at least one share, in percent."""
+    """Return the mean of at least one share, in percent."""
     return percent(100 * sum(shares) / len(shares))
 
 
-def describe_phase(moment: Progress) -> str:
-    """The phase; why the first one may take a minute; what self-play is doing."""
-    if moment.played is None:
-        return f"{moment.phase}, {COMPILING}"
-    if moment.phase == "self-play":
-        return f"{moment.phase}, {moment.simulations} simulations"
-    return moment.phase
+def describe_phase(report: Progress) -> str:
+    """Return the phase with what explains it: compilation, simulations, share measured."""
+    if is_measuring(report):
+        return PHASES[report.phase]
+    if report.played is None:
+        return f"{report.phase}, {COMPILING}"
+    if report.phase == "self-play":
+        return f"{report.phase}, {report.simulations} simulations"
+    return report.phase
 
 
-def strength_so_far(moment: Progress, past: History) -> str:
-    """The last measurement, of this stretch or an earlier one."""
-    if moment.strength:
-        return percent(moment.strength.errors)
+def strength_so_far(report: Progress, past: RunHistory) -> str:
+    """Return the last measurement, of this process or an earlier one."""
+    if report.strength:
+        return percent(report.strength.errors)
     return percent(past.strength.errors) if past.strength else UNKNOWN
 
 
+def is_measuring(report: Progress) -> bool:
+    """Whether the run measures its strength, which is not training."""
+    return report.phase in PHASES
+
+
+def share_done(report: Progress) -> float:
+    """Return the share of the run that is done, or of a measurement under way."""
+    measured: float | None = getattr(report, "measured", None)
+    return measured if is_measuring(report) and measured is not None else report.progress
+
+
+def _time_left(report: Progress) -> str:
+    return time_left(report.seconds, report.progress)
+
+
 def time_left(seconds: float, progress: float) -> str:
-    """What remains if a run goes on as before; unknown at its start or without an end."""
+    """Return the remaining time at the present pace; unknown at the start or without an end."""
     if progress <= 0:
         return UNKNOWN
     return duration(seconds * (1 - progress) / progress)
 
 
-def strength_line(moment: Progress, past: History) -> str:
-    """What stays in the terminal of a measurement."""
-    facts = describe(moment, past)
-    when = f"{duration(moment.seconds)}  {moment.progress:4.0%}  iteration {facts['iteration']}"
+def strength_line(report: Progress, past: RunHistory) -> str:
+    """Return the line that a measurement leaves in the terminal."""
+    facts = describe(report, past)
+    when = f"{duration(report.seconds)}  {report.progress:4.0%}  iteration {facts['iteration']}"
     return f"{when}  loss {facts['loss']}  errors {facts['errors']}"
 
 
-def plain_line(moment: Progress, past: History) -> str:
-    """The same figures in one line."""
-    facts = describe(moment, past)
+def plain_line(report: Progress, past: RunHistory) -> str:
+    """Return the figures in one line."""
+    facts = describe(report, past)
     parts = [
-        duration(moment.seconds),
-        f"{moment.progress:4.0%}",
+        duration(report.seconds),
+        f"{share_done(report):4.0%}",
         f"iteration {facts['iteration']}",
-        facts["phase"] if moment.played is None else moment.phase,
+        facts["phase"] if report.played is None else PHASES.get(report.phase, report.phase),
         *(f"{facts[name]} {name}" for name in ("games", "positions/s", "simulations/s")),
         f"loss {facts['loss']}",
         f"errors {facts['errors']}",
-        f"{facts['time left']} left",
-        f"{facts['actors']} actors" if moment.crew else UNKNOWN,
+        UNKNOWN if is_measuring(report) else f"{facts['time left']} left",
+        f"{facts['actors']} actors" if report.crew else UNKNOWN,
         trainers(facts.get("trainers", UNKNOWN), facts.get("communication", UNKNOWN)),
     ]
     return "  ".join(part for part in parts if UNKNOWN not in part.split())

@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM end a run cleanly: the watcher raises Stopped at its next moment.
+"""A clean stop on Ctrl-C and SIGTERM: the next progress callback raises Stopped.
 
-Where no moment comes (compiling, measuring strength), an alarm raises it on the spot. That is
-safe at any point: every file of a run appears whole or not at all.
+If no callback comes (compiling, measuring strength), an alarm raises it. That is safe at any time:
+files of a run are written atomically. Without alarms (Windows) the stop waits for the callback.
 """
 
 import signal
@@ -11,20 +11,22 @@ from typing import Any
 from rookery.training import Stopped
 
 GRACE_SECONDS = 2.0
-"""How long a stop waits for the next moment of the run."""
+"""How long a stop waits for the next callback."""
+HAS_ALARM = hasattr(signal, "setitimer")
 
 
 class Stopping:
-    """While entered, signals ask the run to stop; `check` obeys."""
+    """While entered, signals request a stop; `check` obeys."""
 
     def __init__(self) -> None:
-        self.is_asked = False
+        self.is_requested = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "Stopping":
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._ask)
-        self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._insist)
+            self._before[number] = signal.signal(number, self._on_signal)
+        if HAS_ALARM:
+            self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._on_alarm)
         return self
 
     def __exit__(
@@ -33,21 +35,27 @@ class Stopping:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _set_alarm(0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def check(self) -> None:
-        """Raise Stopped if somebody asked for it."""
-        if self.is_asked:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        """Raise Stopped if a stop was requested."""
+        if self.is_requested:
+            _set_alarm(0)
             raise Stopped
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        """Asked again, a run that is already writing its last checkpoint is left alone."""
-        if not self.is_asked:
-            self.is_asked = True
-            signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Request a stop once; a repeated signal must not interrupt the last checkpoint."""
+        if not self.is_requested:
+            self.is_requested = True
+            _set_alarm(GRACE_SECONDS)
 
-    def _insist(self, number: int, frame: FrameType | None) -> None:
+    def _on_alarm(self, number: int, frame: FrameType | None) -> None:
         self.check()
+
+
+def _set_alarm(seconds: float) -> None:
+    """Set the alarm, or cancel it with 0."""
+    if HAS_ALARM:
+        signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,4 +1,4 @@
-"""Tables that people read: strength by group, and the result of a match."""
+"""Tables of strength, matches and ratings, and their summaries."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from rookery.arena import MatchReport, Percentage, RatingReport, Strength, Stren
 from rookery.interface.formatting import count, elo, new_table, percent, rating, tenths
 
 Column = tuple[str, Strength]
-"""A heading and what was measured."""
+"""A heading, and the measurement below it."""
 
 
 def error_table(columns: Sequence[Column]) -> Table:
-    """Errors in percent with their 95 % interval, a row a group, a column a player."""
+    """Return errors in percent with 95 % intervals: one row per group, one column per player."""
     table = _table(columns, columns[0][1].label)
     for rows in _side_by_side(columns):
         table.add_row(rows[0].label, count(rows[0].number), *(_share(row.errors) for row in rows))
@@ -20,8 +20,8 @@ def error_table(columns: Sequence[Column]) -> Table:
 
 
 def not_best_table(columns: Sequence[Column]) -> Table | None:
-    """Moves that are not the best one; None where the ruler cannot tell one win from another."""
-    table = _table(columns, "moves that are not the best one")
+    """Return the share of moves that are not best; None if the test cannot rank wins."""
+    table = _table(columns, "moves that are not best (slower wins and faster losses included)")
     measured = [row for _, strength in columns for row in strength.rows]
     if all(row.not_best is None or row.not_best == row.errors for row in measured):
         return None
@@ -33,29 +33,29 @@ def not_best_table(columns: Sequence[Column]) -> Table | None:
 
 
 def match_table(report: MatchReport) -> Table:
-    """Wins, draws and losses of a, by who moved first."""
+    """Return wins, draws and losses of player a, by who moved first."""
     table = new_table(f"{report.a} moves")
     for heading in ("games", "wins", "draws", "losses", "score"):
         table.add_column(heading, justify="right")
     for label, tally in (("first", report.first), ("second", report.second)):
         table.add_row(label, *_tally(tally))
-    table.add_row("in all", *_tally(report.total), style="bold")
+    table.add_row("total", *_tally(report.total), style="bold")
     return table
 
 
 def match_verdict(report: MatchReport) -> str:
-    """The Elo difference in words, and how many games it really rests on."""
+    """Describe the Elo difference, and how many distinct games it rests on."""
     found = report.difference
     return (
         f"Elo {elo(found.elo)} for {report.a} "
         f"(95 % interval {elo(found.low)} to {elo(found.high)}), "
-        f"{percent(100 * found.superiority)} sure to be the stronger; "
+        f"{percent(100 * found.superiority)} likely to be stronger; "
         f"{count(report.distinct_games)} of {count(report.total.games)} games are distinct"
     )
 
 
 def rung_table(report: RatingReport) -> Table:
-    """How the player did against every rung it met, the strongest first."""
+    """Return the results against each rung, the strongest first."""
     table = new_table("rung")
     for heading in ("Elo", "games", "wins", "draws", "losses", "points", "expected"):
         table.add_column(heading, justify="right")
@@ -69,16 +69,16 @@ def rung_table(report: RatingReport) -> Table:
 
 
 def rating_verdict(report: RatingReport) -> str:
-    """The rating in words, and how many games it really rests on."""
+    """Describe the rating, and how many distinct games it rests on."""
     return (
         f"rating {rating(report.estimate)}, {_between(report)}; "
-        f"the ladder itself is known to {report.margin:.0f} there; "
+        f"the ladder has a margin of +-{report.margin:.0f} there; "
         f"{count(report.distinct_games)} of {count(len(report.games))} games are distinct"
     )
 
 
 def _between(report: RatingReport) -> str:
-    """The rungs next to the rating."""
+    """Name the rungs next to the rating."""
     below = [row.rung.player for row in report.rows if row.rung.elo <= report.estimate.elo]
     above = [row.rung.player for row in report.rows if row.rung.elo > report.estimate.elo]
     if below and above:

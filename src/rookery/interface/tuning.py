@@ -1,4 +1,4 @@
-"""A study in front of people: its runs as they go, its best trials, and what to type next."""
+"""A study with a display: progress of its runs, the best trials, and the next commands."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,72 +20,72 @@ from rookery.training import (
     TrialResult,
 )
 
-BEST = 5
-"""Trials that the table shows."""
+TABLE_TRIALS = 5
+"""Number of trials in the table."""
 
 Options = Sequence[tuple[str, str]]
 """Options of the command line, with their values."""
 
 
 def tune_visibly(study: Study, trials: int, *, shared: Options, console: Console) -> None:
-    """Make trials until there are so many in all, then show the best.
+    """Run trials until the study has `trials`, then show the best.
 
-    `shared` are the options that all runs have in common, for the command that repeats the best.
+    `shared` holds the options of all runs, for the command that repeats the best one.
     """
     with study:
         with suppress(Stopped), Stopping() as stopping:
             while study.num_done() < trials:
                 stopping.check()
                 heading = f"Trial {study.num_done() + 1} of {trials}"
-                outcome = study.attempt(_Screen(heading, stopping, console).show)
+                outcome = study.attempt(_TrialDisplay(heading, stopping, console).show)
                 console.print(f"  {verdict(outcome)}", markup=False, soft_wrap=True)
         summarise(study, trials, shared=shared, console=console)
 
 
-class _Screen:
-    """Shows the run of one trial."""
+class _TrialDisplay:
+    """Shows the progress of one trial."""
 
     def __init__(self, heading: str, stopping: Stopping, console: Console) -> None:
         self._heading, self._stopping, self._console = heading, stopping, console
 
     @contextmanager
     def show(self, folder: RunFolder, settings: tuple[str, ...]) -> Iterator[ProgressCallback]:
-        """Who watches the run in `folder`."""
+        """Yield the progress callback of the run in `folder`."""
         self._console.print(f"{self._heading}: {folder.path}", style="bold", soft_wrap=True)
         self._console.print(f"  {' '.join(settings)}", markup=False, soft_wrap=True)
         with progress_for(folder, self._console) as progress:
 
-            def watch(moment: Progress) -> None:
+            def watch(report: Progress) -> None:
                 self._stopping.check()
-                progress(moment)
+                progress(report)
 
             yield watch
 
 
 def verdict(outcome: TrialResult) -> str:
-    """How a trial has ended, in words."""
+    """Describe how a trial ended."""
     errors = "" if outcome.errors is None else f", errors {percent(outcome.errors)}"
     return f"{outcome.ended}{errors}"
 
 
 def summarise(study: Study, trials: int, *, shared: Options, console: Console) -> None:
-    """Print the best trials, and the commands that go on from here."""
+    """Print the best trials, and the next commands."""
     outcomes = study.outcomes()
     state = "Finished" if len(outcomes) >= trials else "Stopped"
     number = f"{count(len(outcomes))} of {count(trials)} trials"
     console.print(f"{state}: {number} in {study.path}", style="bold", soft_wrap=True)
     if outcomes:
-        console.print(best_table(outcomes[:BEST]))
+        console.print(best_table(outcomes[:TABLE_TRIALS]))
     if outcomes and outcomes[0].is_finished:
         console.print("Train with the best settings:", style="bold")
         command = best_command(study, outcomes[0], shared)
         console.print(f"  {command}", markup=False, soft_wrap=True)
     if len(outcomes) < trials:
-        console.print("The same command goes on.", style="bold")
+        console.print("Repeat the command to continue the study.", style="bold")
 
 
 def best_table(outcomes: Sequence[TrialResult]) -> Table:
-    """A column a trial, in the order given; a row a setting."""
+    """Return a table with one column per trial and one row per setting."""
     table = new_table("")
     for outcome in outcomes:
         table.add_column(outcome.run.name, justify="right")
@@ -99,7 +99,7 @@ def best_table(outcomes: Sequence[TrialResult]) -> Table:
 
 
 def best_command(study: Study, outcome: TrialResult, shared: Options) -> str:
-    """What trains a run like that of a trial."""
+    """Return the command that trains a run with the settings of a trial."""
     config = study.config
     recipe = [("--recipe", config.recipe)] if config.recipe in RECIPES else []
     own = [("--set", setting) for setting in outcome.settings]

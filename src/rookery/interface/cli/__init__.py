@@ -1,4 +1,4 @@
-"""The command line, a file a command; each imports what is heavy (torch, Numba) by itself."""
+"""The command line, one file per command; commands import torch and Numba only when they run."""
 
 from rookery.interface.cli.app import main
 

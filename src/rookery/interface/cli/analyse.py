@@ -1,7 +1,9 @@
-"""`rookery analyse`: positions in, one JSON line each out."""
+"""`rookery analyse`: positions in, one JSON object per line out."""
 
 import json
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,46 +12,75 @@ from rookery.interface.cli.failures import USAGE, one_line
 from rookery.interface.cli.settings import NET, Devices, TrustRules
 
 if TYPE_CHECKING:
-    from rookery.interface.analysis import Analyser
+    from rookery.base import IllegalPosition
+    from rookery.interface.analysis import Analysis
+    from rookery.interface.line_queue import LineQueue
 
 
 def analyse(
     run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
     positions: Annotated[
-        list[str] | None, typer.Argument(help="Positions; without any, a line of input each.")
+        list[str] | None,
+        typer.Argument(help="Analyse these positions; without any, those read from stdin."),
     ] = None,
-    simulations: Annotated[int, typer.Option(min=1, help="Simulations a position.")] = 100,
+    file: Annotated[
+        Path | None, typer.Option(help="Read the positions from this file, one per line.")
+    ] = None,
+    simulations: Annotated[int, typer.Option(min=1, help="Run N simulations per position.")] = 100,
     iteration: Annotated[
-        int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
+        int | None, typer.Option(help="Use the network of this iteration, not the newest.")
     ] = None,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
 ) -> None:
-    """Answer positions, given or read one a line, with a line of JSON each.
+    """Analyse positions and print one JSON object for each, in the order of the input.
 
-    A position is the moves so far (Connect Four: columns 1 to 7), or in chess a FEN, which
-    `moves e2e4 ...` may follow; an empty line is the start.
+    Write a position as the moves so far (Connect Four: columns 1 to 7).
+    In chess, write a FEN, which `moves e2e4 ...` may follow.
+    An empty line is the starting position.
     """
     from rookery.interface.analysis import Analyser
     from rookery.interface.cli.settings import find_net
 
+    source = _source(positions, file)
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
-    analyst = Analyser(net, devices=devices)
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(errors="replace")
-    bad_lines = 0
-    for line in positions or sys.stdin:
-        answer = _answer(analyst, line.strip())
-        bad_lines += "error" in answer
-        print(json.dumps(answer), flush=True)
-    if bad_lines:
+    analyser = Analyser(net, devices=devices)
+    has_errors = False
+    for batch in _batches(source, analyser.batch_size):
+        for text, answer in zip(batch, analyser.analyse(batch), strict=True):
+            line = _line(text, answer)
+            has_errors |= "error" in line
+            print(json.dumps(line))
+        sys.stdout.flush()
+    if has_errors:
         raise typer.Exit(USAGE)
 
 
-def _answer(analyst: "Analyser", text: str) -> dict[str, Any]:
-    from rookery.base import IllegalPosition
+def _source(positions: list[str] | None, file: Path | None) -> "list[str] | LineQueue":
+    """Return all positions, or a queue of those that arrive from stdin."""
+    from rookery.base import ConfigError
+    from rookery.interface.line_queue import LineQueue, read_lines
 
-    try:
-        return {"position": text, **analyst.analyse(text).to_plain()}
-    except IllegalPosition as error:
-        return {"position": text, "error": one_line(str(error))}
+    if file is None:
+        if positions:
+            return [text.strip() for text in positions]
+        return LineQueue(read_lines(sys.stdin))
+    if positions:
+        raise ConfigError("positions were given both as arguments and with --file; choose one")
+    if not file.is_file():
+        raise ConfigError(f"there is no file {file}; expected one with a position per line")
+    return [line.strip() for line in file.read_text("utf-8", errors="replace").splitlines()]
+
+
+def _batches(source: "list[str] | LineQueue", size: int) -> Iterator[list[str]]:
+    if not isinstance(source, list):
+        yield from source.batches(size)
+        return
+    for start in range(0, len(source), size):
+        yield source[start : start + size]
+
+
+def _line(text: str, answer: "Analysis | IllegalPosition") -> dict[str, Any]:
+    if isinstance(answer, ValueError):
+        return {"position": text, "error": one_line(str(answer))}
+    return {"position": text, **answer.to_plain()}

@@ -1,4 +1,4 @@
-"""The command `rookery`: its subcommands, and how an error becomes one line."""
+"""The command `rookery`: its subcommands, and errors in one line."""
 
 import io
 import os
@@ -24,7 +24,7 @@ from rookery.interface.cli.tune import tune
 from rookery.interface.cli.uci import uci
 from rookery.interface.cli.watch import watch
 
-CUT_SHORT = 1
+OUTPUT_CLOSED = 1
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("train")(train)
@@ -44,21 +44,21 @@ app.command("recipes")(recipes)
 
 def main() -> None:
     """Run the command line of this process, and exit with its code."""
-    # Threads that wait must sleep, not spin: search and net take turns on the same cores.
+    # Waiting threads must sleep, not spin: search and network alternate on the same cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    sys.stdin = sys.stdin or io.StringIO()  # a process may be started without them
+    sys.stdin = sys.stdin or io.StringIO()  # a process may start without them
     sys.stdout = sys.stdout or io.StringIO()
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command: 0 well, 1 a check failed or nobody reads, 2 a mistake, told in a line."""
+    """Run one command; return 0, or 1 for a failed check or closed output, or 2 for an error."""
     try:
         code = app(arguments or ["--help"], prog_name="rookery", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has heard enough
+    except BrokenPipeError:  # the reader of the output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CUT_SHORT
+        return OUTPUT_CLOSED
     except Exception as error:
         message = explain(error)
         if message is None:
@@ -78,7 +78,7 @@ def _version(wanted: bool) -> None:
 def _rookery(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Train board-game players from nothing by self-play, measure them, play against them."""
+    """Train board-game players from scratch by self-play, measure them, play against them."""

@@ -1,4 +1,4 @@
-"""`rookery eval`: how strong a run is, beside the truth where the game is solved."""
+"""`rookery eval`: the strength of a run, compared with perfect play if the game is solved."""
 
 import json
 from contextlib import nullcontext
@@ -24,24 +24,33 @@ if TYPE_CHECKING:
     from rookery.nets import SpikeCount
 
 SPIKING_BOARDS = 256
-"""Shown to a net to count its spikes."""
+"""Positions evaluated to count spikes."""
+REFERENCES = {
+    "connect4": "compared with perfect play on solved positions",
+    "tictactoe": "compared with perfect play in every position",
+}
+"""What the rows are measured against, by game."""
+OPPONENTS = "points lost against the opponent named in each row"
 
 
 def evaluate(
     run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
     simulations: Annotated[
-        str, typer.Option(help="Simulations a move, separated by commas; 0 is the bare net.")
+        str,
+        typer.Option(
+            help="Measure with these simulations per move, as in 0,32; 0 is the network alone."
+        ),
     ] = "0,32,100",
     iteration: Annotated[
-        int | None, typer.Option(help="Measure the net of this iteration, not the newest.")
+        int | None, typer.Option(help="Measure the network of this iteration, not the newest.")
     ] = None,
     devices: Devices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Measure a net: its share of mistakes, alone and with search."""
+    """Measure a network: its share of errors, alone and with search."""
     counts = read_counts(simulations)
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     processes = count_workers(workers, devices)
@@ -58,7 +67,7 @@ def evaluate(
 
 
 def read_counts(text: str) -> list[int]:
-    """The numbers of simulations in `text`, or ConfigError."""
+    """Return the numbers of simulations in `text`, or raise ConfigError."""
     from rookery.base import ConfigError
 
     parts = [part.strip() for part in text.split(",")]
@@ -70,15 +79,15 @@ def read_counts(text: str) -> list[int]:
 def measure(
     net: "NetRef", *, counts: list[int], devices: str, workers: int | None, cluster: str
 ) -> "dict[int, Strength]":
-    """What the game's ruler says at each number of simulations."""
+    """Return the strength at each number of simulations."""
     from rookery.interface.formatting import screen
     from rookery.training import measure_over
 
     player = net.player(inference=net.inference, devices=devices)
     players = [replace(player, simulations=number) for number in counts]
     console = screen()
-    waiting = f"measuring {', '.join(map(heading, counts))}"
-    with console.status(waiting) if console.is_terminal else nullcontext():
+    label = f"measuring {', '.join(map(heading, counts))}"
+    with console.status(label) if console.is_terminal else nullcontext():
         measured = measure_over(
             net.game,
             players,
@@ -91,7 +100,7 @@ def measure(
 
 
 def count_spikes(net: "NetRef") -> "SpikeCount | None":
-    """How much the net spikes on boards of random games; None if it is none that spikes."""
+    """Return the spikes per evaluation on boards of random games; None for other networks."""
     import torch
 
     from rookery import nets
@@ -102,8 +111,8 @@ def count_spikes(net: "NetRef") -> "SpikeCount | None":
 
 
 def heading(simulations: int) -> str:
-    """How tables call a player by its simulations."""
-    return f"{simulations} simulations" if simulations else "bare net"
+    """Return the heading of a column."""
+    return f"{simulations} simulations" if simulations else "network alone"
 
 
 def _show(
@@ -114,8 +123,8 @@ def _show(
 
     console = screen()
     columns = [(heading(number), strength) for number, strength in measured.items()]
-    heading_line = f"the net that comes with {game}" if run == game else f"{game} in {run}"
-    console.print(heading_line, style="bold", soft_wrap=True)
+    name = f"the network bundled with {game}" if run == game else f"{game} in {run}"
+    console.print(f"{name}, {REFERENCES.get(game, OPPONENTS)}", style="bold")
     for table in (error_table(columns), not_best_table(columns)):
         if table is not None:
             console.print()
@@ -123,7 +132,6 @@ def _show(
     if spikes is not None:
         console.print()
         console.print(
-            f"spikes an evaluation: {count(spikes.mean)}, {percent(100 * spikes.rate)} of the "
-            f"{count(spikes.maximum)} there could be (neurons x steps; boards of random games)",
-            soft_wrap=True,
+            f"spikes per evaluation: {count(spikes.mean)}, {percent(100 * spikes.rate)} of "
+            f"{count(spikes.maximum)} neurons x steps, on boards of random games"
         )

@@ -1,4 +1,4 @@
-"""`rookery export`: a net as a file for other programs."""
+"""`rookery export`: a network as a file for other programs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,21 +17,23 @@ def export(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN|GAME", help="A run folder, RUN@ITERATION, or a game that a net comes with."
+            metavar="RUN|GAME",
+            help="Export this run folder, RUN@ITERATION, or the network bundled with a game.",
         ),
     ],
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file: NAME.onnx or NAME.safetensors.")
+        Path, typer.Argument(metavar="OUT", help="Write this file: NAME.onnx or NAME.safetensors.")
     ],
     iteration: Annotated[
-        int | None, typer.Option(help="Write the net of this iteration, not the newest.")
+        int | None, typer.Option(help="Export the network of this iteration, not the newest.")
     ] = None,
     half: Annotated[
-        bool, typer.Option("--half", help="Weights in float16, for .safetensors: half the size.")
+        bool,
+        typer.Option("--half", help="Store weights in float16, half the size; for .safetensors."),
     ] = False,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Write a net to a file: ONNX for programs of any kind, or Rookery's own weights."""
+    """Write a network to a file: ONNX for other programs, or Rookery's own weights."""
     from rookery.base import write_atomic
 
     _check_kind(out, half)
@@ -43,13 +45,13 @@ def export(
 
 
 def _check_kind(out: Path, half: bool) -> None:
-    """ConfigError where no such file is written."""
+    """Raise ConfigError if the format is unknown or cannot be halved."""
     from rookery.base import ConfigError
 
     if out.suffix not in (ONNX, WEIGHTS):
-        raise ConfigError(f"{out} must end in {ONNX} or {WEIGHTS}, which says what is written")
+        raise ConfigError(f"{out} must end in {ONNX} or {WEIGHTS}, which selects the format")
     if half and out.suffix != WEIGHTS:
-        raise ConfigError(f"--half is for {WEIGHTS}; an {ONNX} file computes in float32")
+        raise ConfigError(f"--half is for {WEIGHTS}; {ONNX} files are in float32")
 
 
 def _find_weights(run: str, iteration: int | None, trust_rules: bool) -> "Weights":
@@ -57,7 +59,7 @@ def _find_weights(run: str, iteration: int | None, trust_rules: bool) -> "Weight
 
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if net.partners:
-        raise ConfigError(f"a file holds one net, got {run}; export each by itself")
+        raise ConfigError(f"a file holds one network, got {run}; export each separately")
     return net.load()
 
 

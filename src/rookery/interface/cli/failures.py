@@ -1,18 +1,25 @@
-"""Which errors are told in one line; every other one is a bug and keeps its traceback."""
+"""Errors that end in one line; any other is a bug and keeps its traceback."""
 
 import errno
 
 import typer
 
 USAGE = 2
-"""Exit code of a mistake that the user can mend."""
+"""Exit code of an error that the user can fix."""
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-NO_WAY = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ACCESS = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+    errno.EISDIR,
+)
 
 
 def explain(error: Exception) -> str | None:
-    """The one line that tells the user about `error`, or None if it is not the user's."""
+    """Return one line about `error` for the user, or None for a bug."""
     from rookery.base import RookeryError
 
     if isinstance(error, RookeryError):
@@ -22,21 +29,21 @@ def explain(error: Exception) -> str | None:
     if isinstance(error, OSError):
         return _explain_system(error)
     if isinstance(error, MemoryError):
-        return "memory is full; take fewer games, simulations or plies"
+        return "out of memory; use fewer games, simulations or plies"
     if type(error).__name__ == "OutOfMemoryError":  # torch's, which may not be imported here
-        return "the GPU's memory is full; take fewer games or simulations, or say --devices cpu"
+        return "out of GPU memory; use fewer games or simulations, or --devices cpu"
     return None
 
 
 def one_line(text: str) -> str:
-    """`text` without its line ends."""
+    """Join the lines of `text`."""
     return " | ".join(line.rstrip() for line in text.splitlines() if line.strip())
 
 
 def _explain_system(error: OSError) -> str | None:
-    place = f" {error.filename}" if error.filename else ""
-    if error.errno in NO_ROOM:
-        return f"no room left to write{place} ({error.strerror}); free some space and resume"
-    if error.errno in NO_WAY:
-        return f"cannot use{place}: {error.strerror}; choose another place or mend its permissions"
+    path = f" {error.filename}" if error.filename else ""
+    if error.errno in DISK_FULL:
+        return f"no room left to write{path} ({error.strerror}); free some space and try again"
+    if error.errno in NO_ACCESS:
+        return f"cannot use{path}: {error.strerror}; choose another path or change its permissions"
     return None

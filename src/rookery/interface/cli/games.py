@@ -1,4 +1,4 @@
-"""`rookery games`: which there are, whether one keeps the contract, and games of a run."""
+"""`rookery games`: list the games, check one, or export the games of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rookery.games import CheckResult
 
-games = typer.Typer(name="games", help="List the games; check one; export what a run played.")
+games = typer.Typer(name="games", help="List the games, check one, or export games of self-play.")
 
 FAILED = 1
 
@@ -28,9 +28,9 @@ def list_games(context: typer.Context) -> None:
 
 @games.command("check")
 def check(
-    name: Annotated[str, typer.Argument(help="A game, or the path of a rules file.")],
+    name: Annotated[str, typer.Argument(help="Check this game, or this rules file.")],
 ) -> None:
-    """Check that a game keeps the contract; exit code 1 if it does not."""
+    """Check that a game satisfies the contract; exit with code 1 if not."""
     from rookery.games import check_game
     from rookery.games import load_game as find_game
     from rookery.interface.formatting import screen
@@ -49,28 +49,30 @@ def check(
 
 @games.command("export")
 def export(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    pgn: Annotated[Path, typer.Option(help="The file to write.")],
-    count: Annotated[int, typer.Option("--games", min=1, help="The newest games, so many.")] = 100,
+    run: Annotated[Path, typer.Argument(help="Export games of this run folder.")],
+    pgn: Annotated[Path, typer.Option(help="Write this file.")],
+    count: Annotated[
+        int, typer.Option("--games", min=1, help="Export up to N of the newest games.")
+    ] = 100,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Write games of a run's self-play, as far as it keeps them, as PGN; for chess."""
+    """Write the newest self-play games of a run as PGN; for chess."""
     from rookery.interface.formatting import screen
-    from rookery.interface.game_files import require_notation, run_sheets, write_sheets
+    from rookery.interface.game_files import require_notation, selfplay_games, write_games
     from rookery.training import RunFolder
 
     check_new_files(pgn)
     folder = RunFolder(run, trust_rules=trust_rules)
     require_notation(folder.game)
-    sheets = run_sheets(folder, count)
-    write_sheets(folder.game, sheets, pgn)
-    screen().print(f"{len(sheets)} games in {pgn}", soft_wrap=True, markup=False)
+    found = selfplay_games(folder, count)
+    write_games(folder.game, found, pgn)
+    screen().print(f"{len(found)} games in {pgn}", soft_wrap=True, markup=False)
 
 
 def _verdict(finding: "CheckResult") -> tuple[str, str]:
     if not finding.passed:
         return "FAILED", "bold red"
-    return ("look  ", "yellow") if finding.is_warning else ("ok    ", "green")
+    return ("check ", "yellow") if finding.is_warning else ("ok    ", "green")
 
 
 def _table() -> "Table":

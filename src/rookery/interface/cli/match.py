@@ -1,4 +1,4 @@
-"""`rookery match`: two players against each other."""
+"""`rookery match`: a match between two players."""
 
 import json
 from dataclasses import asdict
@@ -23,37 +23,39 @@ if TYPE_CHECKING:
     from rookery.games import Game
 
 PLAYERS = (
-    "random, minimax:4, solver, RUN, RUN:SIMULATIONS, RUN@ITERATION:SIMULATIONS, connect4:400, "
-    "RUN+RUN (the average of nets); for chess stockfish:1350, fairy:-10, uci:COMMAND."
+    "Play random, minimax:4, solver, RUN, RUN:SIMULATIONS, RUN@ITERATION:SIMULATIONS, "
+    "connect4:400, RUN+RUN (averaged networks); for chess stockfish:1350, fairy:-10, uci:COMMAND."
 )
 
 
 def match(
     a: Annotated[str, typer.Argument(help=PLAYERS)],
-    b: Annotated[str, typer.Argument(help="The same.")],
-    games: Annotated[int, typer.Option(help="Games to play, half with each colour.")] = 100,
+    b: Annotated[str, typer.Argument(help="Play against this player, named as A.")],
+    games: Annotated[int, typer.Option(help="Play N games, half with each colour.")] = 100,
     game: Annotated[
-        str | None, typer.Option(help="The game, where neither player is a run.")
+        str | None, typer.Option(help="Play this game; needed if neither player is a run.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Openings and players follow from it.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed openings and players.")] = 1,
     opening_plies: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Random plies before the players take over; by default 2 to 4, "
-            "or openings from the game's book.",
+            help="Start after N random plies; by default after 2 to 4, "
+            "or with openings from the game's book.",
         ),
     ] = None,
     devices: Devices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
-    pgn: Annotated[Path | None, typer.Option(help="Write the games here; for chess.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    pgn: Annotated[
+        Path | None, typer.Option(help="Write the games to this file, as PGN; for chess.")
+    ] = None,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Let two players play pairs of games from the same openings, colours swapped."""
+    """Play a match: pairs of games from the same opening, with colours swapped."""
     from rookery.arena import MatchPlan, has_book
-    from rookery.interface.game_files import match_sheets, require_notation, write_sheets
+    from rookery.interface.game_files import match_games, require_notation, write_games
     from rookery.interface.players import read_player_spec
     from rookery.training import play_match_over
 
@@ -83,11 +85,11 @@ def match(
     else:
         _show(report, rules, openings="the book" if by_book else f"{plies} random plies")
     if pgn is not None:
-        write_sheets(rules, match_sheets(report), pgn)
+        write_games(rules, match_games(report), pgn)
 
 
 def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Game":
-    """The game that the players and the option agree on."""
+    """Return the game of the players and the option, which must agree."""
     from rookery.base import ConfigError
     from rookery.games import load_game as find_game
     from rookery.interface.players import read_net
@@ -98,9 +100,9 @@ def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Ga
         rules = find_game(name)
         found.setdefault(rules.name, rules)
     if not found:
-        raise ConfigError("neither player is a run; say which game, as in --game connect4")
+        raise ConfigError("neither player is a run; name the game, as in --game connect4")
     if len(found) > 1:
-        raise ConfigError(f"players of different games cannot meet: {' and '.join(sorted(found))}")
+        raise ConfigError(f"the players are of different games: {' and '.join(sorted(found))}")
     return next(iter(found.values()))
 
 
@@ -113,14 +115,13 @@ def _show(report: "MatchReport", rules: "Game", *, openings: str) -> None:
         f"{report.a} against {report.b}: {rules.name}, {report.total.games // 2} openings of "
         f"{openings}, each played twice",
         style="bold",
-        soft_wrap=True,
     )
     console.print(match_table(report))
-    console.print(match_verdict(report), soft_wrap=True)
+    console.print(match_verdict(report))
 
 
 def _plain(report: "MatchReport", rules: "Game") -> dict[str, Any]:
-    """The report as JSON takes it: no list of games, and null where Elo has no bound."""
+    """Return the fields of a JSON object, without games; null is an unbounded Elo."""
     difference = {
         name: value if isfinite(value) else None
         for name, value in asdict(report.difference).items()

@@ -1,4 +1,4 @@
-"""`rookery play`: a person against a player, in the terminal."""
+"""`rookery play`: a game against a player, in the terminal."""
 
 from enum import StrEnum
 from functools import partial
@@ -22,20 +22,23 @@ class First(StrEnum):
 
 def play(
     against: Annotated[
-        str, typer.Argument(metavar="RUN|GAME", help="A run folder, a game, or RUN+RUN.")
+        str,
+        typer.Argument(metavar="RUN|GAME", help="Play against this run folder, game, or RUN+RUN."),
     ],
     simulations: Annotated[
-        int, typer.Option(min=0, help="Simulations a move of the run; 0 is the bare net.")
+        int,
+        typer.Option(min=0, help="Run N simulations per move of the run; 0 is the network alone."),
     ] = 100,
     opponent: Annotated[
-        str | None, typer.Option(help="Play another one: random, minimax:4, solver, RUN:400.")
+        str | None,
+        typer.Option(help="Play against another player: random, minimax:4, solver, RUN:400."),
     ] = None,
-    first: Annotated[First, typer.Option(help="Who makes the first move.")] = First.me,
-    seed: Annotated[int, typer.Option(help="What is random in the opponent follows from it.")] = 1,
+    first: Annotated[First, typer.Option(help="Choose who makes the first move.")] = First.me,
+    seed: Annotated[int, typer.Option(help="Seed the opponent.")] = 1,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
 ) -> None:
-    """Play against a run, or against the net or player that comes with a game."""
+    """Play against a run, or against the default opponent of a game."""
     from rookery.interface.console_game import ConsoleGame
     from rookery.interface.formatting import screen
 
@@ -78,7 +81,9 @@ def _opponent(
     if game and net is None:
         return game, make(text, game)
     if net is None:
-        raise ConfigError(f"play a run or a game; for {against} say --opponent {against} as well")
+        raise ConfigError(
+            f"{against} is neither a run nor a game; give a game and --opponent {against}"
+        )
     if opponent:
         return net.game, make(opponent, net.game)
     player = net.player(inference="float32", devices=devices)

@@ -1,4 +1,4 @@
-"""`rookery rate`: where a player stands on a ladder of opponents of known strength."""
+"""`rookery rate`: an Elo rating by games against opponents of known strength."""
 
 import json
 from collections.abc import Iterator
@@ -16,39 +16,45 @@ if TYPE_CHECKING:
     from rookery.arena import RatingCallback, RatingEstimate, RatingPlan, RatingReport
 
 SIMULATIONS = 32
-"""Where neither the option nor the player's text says."""
+"""Simulations per move, unless the option or the player's name says otherwise."""
 
 
 def rate(
     player: Annotated[
-        str, typer.Argument(metavar="RUN", help="RUN, RUN:SIMULATIONS, RUN@ITERATION, or a player.")
+        str,
+        typer.Argument(
+            metavar="RUN", help="Rate RUN, RUN:SIMULATIONS, RUN@ITERATION, or another player."
+        ),
     ],
-    ladder: Annotated[str, typer.Option(help="The opponents to be measured by.")] = "stockfish",
-    games: Annotated[int, typer.Option(help="Games to play at most, half with each colour.")] = 200,
+    ladder: Annotated[
+        str, typer.Option(help="Play against the opponents of this ladder.")
+    ] = "stockfish",
+    games: Annotated[int, typer.Option(help="Play at most N games, half with each colour.")] = 200,
     width: Annotated[
         float,
-        typer.Option(min=0, help="End when the 95 % interval is narrower than this, in Elo."),
+        typer.Option(min=0, help="Stop when the 95 % interval is narrower than this, in Elo."),
     ] = 0.0,
     simulations: Annotated[
-        int, typer.Option(min=0, help="Simulations a move, where RUN does not say.")
+        int, typer.Option(min=0, help="Run N simulations per move, unless RUN says otherwise.")
     ] = SIMULATIONS,
     rungs: Annotated[
-        str | None, typer.Option(help="Play only these of the ladder, separated by commas.")
+        str | None,
+        typer.Option(help="Play only these opponents of the ladder, separated by commas."),
     ] = None,
-    at_once: Annotated[int, typer.Option(help="Games that go on at the same time.")] = 64,
-    seed: Annotated[int, typer.Option(help="Openings follow from it.")] = 1,
+    at_once: Annotated[int, typer.Option(help="Play N games at the same time.")] = 64,
+    seed: Annotated[int, typer.Option(help="Seed the openings.")] = 1,
     games_file: Annotated[
-        Path | None, typer.Option(help="Write every game there, a line of JSON each.")
+        Path | None, typer.Option(help="Write the games to this file, one JSON array per line.")
     ] = None,
-    pgn: Annotated[Path | None, typer.Option(help="Write the games here, as PGN.")] = None,
+    pgn: Annotated[Path | None, typer.Option(help="Write the games to this file, as PGN.")] = None,
     devices: Devices = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     trust_rules: TrustRules = False,
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
     from rookery.arena import RatingPlan, load_ladder, rate_player
     from rookery.games import load_game
-    from rookery.interface.game_files import climb_sheets, require_notation, write_sheets
+    from rookery.interface.game_files import rating_games, require_notation, write_games
     from rookery.interface.players import read_player_spec
 
     check_new_files(games_file, pgn)
@@ -67,11 +73,13 @@ def rate(
         trust_rules=trust_rules,
     )
     scale.check(rules)
-    with _watching(plan) as watch:
+    with _progress(plan) as watch:
         rated = player_spec.player(rules, seed=seed)
         report = rate_player(rules, rated, scale, plan=plan, callback=watch)
     if report.was_interrupted:
-        print_note(f"stopped after {len(report.games)} of {games} games; others are left out")
+        print_note(
+            f"stopped after {len(report.games)} of {games} games; unfinished games do not count"
+        )
     for fault in dict.fromkeys(report.faults):
         print_note(f"forfeited: {fault}")
     if as_json:
@@ -81,26 +89,26 @@ def rate(
     if games_file:
         _write_games(games_file, report)
     if pgn is not None:
-        write_sheets(rules, climb_sheets(report), pgn)
+        write_games(rules, rating_games(report), pgn)
 
 
 @contextmanager
-def _watching(plan: "RatingPlan") -> Iterator["RatingCallback"]:
-    """Shows how far it is, in a terminal."""
+def _progress(plan: "RatingPlan") -> Iterator["RatingCallback"]:
+    """Show the number of games and the rating so far, in a terminal."""
     from rookery.interface.formatting import rating, screen
 
     console = screen()
     status = console.status(f"0 of {plan.games} games")
 
-    def watch(done: int, place: "RatingEstimate") -> None:
-        status.update(f"{done} of {plan.games} games, rating {rating(place)}")
+    def watch(done: int, estimate: "RatingEstimate") -> None:
+        status.update(f"{done} of {plan.games} games, rating {rating(estimate)}")
 
     with status if console.is_terminal else nullcontext():
         yield watch
 
 
 def _write_games(path: Path, report: "RatingReport") -> None:
-    """A line a game: the rung, then what `MatchGame.to_plain` says, a being the rated player."""
+    """Write one line per game: the rung, then `MatchGame.to_plain`; player a is rated."""
     from rookery.base import write_atomic
 
     lines = [json.dumps([each.rung, *each.game.to_plain()]) for each in report.games]
@@ -115,12 +123,12 @@ def _show(report: "RatingReport", *, simulations: int) -> None:
     search = f" with {simulations} simulations" if simulations else ""
     console.print(f"{report.player}{search} on the ladder {report.ladder}", style="bold")
     console.print(rung_table(report))
-    console.print(rating_verdict(report), soft_wrap=True)
+    console.print(rating_verdict(report))
 
 
 def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
-    """The report as JSON takes it: no list of games, and null where the rating has no bound."""
-    place = {
+    """Return the fields of a JSON object, without games; null is an unbounded rating."""
+    estimate = {
         name: value if isfinite(value) else None for name, value in asdict(report.estimate).items()
     }
     rungs = [
@@ -131,7 +139,7 @@ def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
         "player": report.player,
         "simulations": simulations,
         "ladder": report.ladder,
-        **place,
+        **estimate,
         "margin": report.margin,
         "games": len(report.games),
         "was_interrupted": report.was_interrupted,

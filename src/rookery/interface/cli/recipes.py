@@ -1,4 +1,4 @@
-"""`rookery recipes`: which there are, and all settings of one."""
+"""`rookery recipes`: list the recipes, or show all settings of one."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ def _list() -> None:
     from rookery.interface.formatting import new_table, screen
     from rookery.training import RECIPES
 
-    table = new_table("recipe", "game", "net", "what it is")
+    table = new_table("recipe", "game", "network", "description")
     for name, make in RECIPES.items():
         config = make()
         table.add_row(name, config.game, str(config.net), make.__doc__ or "")

@@ -1,4 +1,4 @@
-"""`rookery resume`: go on with a run."""
+"""`rookery resume`: continue a run."""
 
 from math import ceil
 from pathlib import Path
@@ -14,13 +14,13 @@ from rookery.interface.cli.settings import (
     Minutes,
     Settings,
     TrustRules,
-    changed,
-    placed,
+    placement,
+    with_options,
 )
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="Resume the run in this folder.")],
     minutes: Minutes = None,
     settings: Settings = None,
     devices: Devices = "",
@@ -28,15 +28,15 @@ def resume(
     cluster: ClusterAddress = None,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Go on with a run from its last checkpoint."""
+    """Resume a run from its last checkpoint."""
     from rookery.interface.formatting import duration, program, screen
-    from rookery.interface.history import read_history
+    from rookery.interface.run_history import read_history
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
     folder = RunFolder(run, trust_rules=trust_rules)
-    where = placed(devices, actors, cluster)
-    config = changed(folder.config, minutes, [*where, *(settings or ())])
+    where = placement(devices, actors, cluster)
+    config = with_options(folder.config, minutes, [*where, *(settings or ())])
     check_hardware(config)
     console, past = screen(), read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:

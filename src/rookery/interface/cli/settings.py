@@ -1,4 +1,4 @@
-"""The options and arguments that commands share."""
+"""Options and arguments shared by several commands."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ Minutes = Annotated[
     float | None,
     typer.Option(
         "--minutes",
-        help="Train until the run has taken this long in all, however many iterations that is.",
+        help="Train until the run has taken this long in total, instead of a number of iterations.",
     ),
 ]
 Settings = Annotated[
@@ -25,34 +25,36 @@ Settings = Annotated[
     typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
 ]
 Recipe = Annotated[
-    str | None, typer.Option("--recipe", help="Settings to start from; see rookery recipes.")
+    str | None,
+    typer.Option("--recipe", help="Start from the settings of this recipe; see rookery recipes."),
 ]
 Actors = Annotated[
     str | None,
     typer.Option(
         "--actors",
-        help="Processes that play beside the one that learns; auto = one a GPU, "
-        "or on the CPU as many as the load asks for.",
+        help="Start N self-play processes beside the learner; auto = one per GPU, "
+        "or on the CPU as many as the load requires.",
     ),
 ]
 ClusterAddress = Annotated[
     str | None,
     typer.Option(
         "--cluster",
-        help="Let processes run on a Ray cluster: HOST:PORT, auto (the one of this machine), "
-        "or local (one for this command alone).",
+        help="Run the processes on a Ray cluster: HOST:PORT, auto (the cluster of this machine), "
+        "or local (a cluster for this command alone).",
     ),
 ]
-NET = "A run folder, a game that a net comes with, or several as RUN+RUN, averaged."
+NET = "Use a run folder, a game with a bundled network, or several averaged as RUN+RUN."
 Devices = Annotated[
     str,
-    typer.Option("--devices", help="Where to compute: cpu, cuda:0, or auto, a GPU if any."),
+    typer.Option("--devices", help="Compute on cpu, cuda:0, or auto (a GPU if there is one)."),
 ]
 Workers = Annotated[
     str,
     typer.Option(
         "--workers",
-        help="Processes that share the work; 0 = this one alone, auto = one a core where it pays.",
+        help="Share the work among N processes; 0 = this process alone, "
+        "auto = one per core when worthwhile.",
     ),
 ]
 
@@ -61,13 +63,13 @@ TrustRules = Annotated[
     typer.Option(
         "--trust-rules",
         help="Execute the rules file that a run folder names, and trust it from now on; read it "
-        "first. Rules that you have trained with are trusted.",
+        "first. Rules that you have trained with are already trusted.",
     ),
 ]
 
 
 def count_workers(text: str, devices: str) -> int | None:
-    """How many processes `--workers` asks for, None = as many as pay; one keeps a GPU busy."""
+    """Return the processes that `--workers` requests; None = one per core when worthwhile."""
     from rookery.base import ConfigError
     from rookery.gpu import find_device
 
@@ -79,34 +81,34 @@ def count_workers(text: str, devices: str) -> int | None:
 
 
 def check_new_files(*paths: Path | None) -> None:
-    """ConfigError if one of the files cannot be written, or is there: nothing is overwritten."""
+    """Raise ConfigError if a file exists, since none is overwritten, or cannot be written."""
     from rookery.base import ConfigError
 
     new = [path for path in paths if path is not None]
     if len({path.resolve() for path in new}) < len(new):
-        raise ConfigError(f"{new[0]} is to hold two things; choose another name for one")
+        raise ConfigError(f"{new[0]} is given for two files; choose another name for one")
     for path in new:
         if os.path.lexists(path):
-            raise ConfigError(f"{path} exists already and is kept; choose another name")
+            raise ConfigError(f"{path} exists already and is not overwritten; choose another name")
         if not path.parent.is_dir():
-            raise ConfigError(f"there is no folder {path.parent}; make it, or choose another place")
+            raise ConfigError(f"there is no folder {path.parent}; create it or choose another")
         if not os.access(path.parent, os.W_OK):
-            raise ConfigError(f"{path.parent} cannot be written to; choose another place")
+            raise ConfigError(f"{path.parent} is not writable; choose another folder")
 
 
 def print_note(note: str) -> None:
-    """Tell of something unexpected, beside what was asked for."""
+    """Print a note to stderr."""
     print(f"note: {note}", file=sys.stderr, flush=True)
 
 
-def placed(devices: str, actors: str | None, cluster: str | None) -> list[str]:
-    """The settings that say where a run runs, as far as options were given."""
+def placement(devices: str, actors: str | None, cluster: str | None) -> list[str]:
+    """Return the settings of the given placement options."""
     given = {"devices": devices, "actors": actors, "cluster": cluster}
     return [f"run.{name}={value}" for name, value in given.items() if value]
 
 
 def start_from(game: str, recipe: str | None, devices: str) -> "Config":
-    """The settings that a new run of `game`, a name or a rules file, starts from."""
+    """Return the initial settings of a new run of `game`, a name or a rules file."""
     from rookery.games import load_game as find_game
     from rookery.gpu import find_devices
     from rookery.interface.players import is_game
@@ -118,8 +120,10 @@ def start_from(game: str, recipe: str | None, devices: str) -> "Config":
     return replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
 
 
-def changed(config: "Config", minutes: float | None, settings: Iterable[str] | None) -> "Config":
-    """`config` with the options applied, `--set` last."""
+def with_options(
+    config: "Config", minutes: float | None, settings: Iterable[str] | None
+) -> "Config":
+    """Return `config` with the options applied, `--set` last."""
     from rookery.training import apply
 
     length = [] if minutes is None else [f"run.minutes={minutes}", "run.iterations=0"]
@@ -129,7 +133,7 @@ def changed(config: "Config", minutes: float | None, settings: Iterable[str] | N
 def find_net(
     text: str, *, simulations: int = 100, iteration: int | None = None, trust_rules: bool
 ) -> "NetRef":
-    """The net that `text` names, or an error where it names none."""
+    """Return the network that `text` names, or raise ConfigError."""
     from rookery.base import ConfigError
     from rookery.interface.players import read_net
 
@@ -137,5 +141,5 @@ def find_net(
         text, simulations=simulations, iteration=iteration, others=(), trust_rules=trust_rules
     )
     if net is None:
-        raise ConfigError(f"{text} is a player without a net; give a run folder")
+        raise ConfigError(f"{text} is a player without a network; give a run folder")
     return net

@@ -15,17 +15,19 @@ from rookery.interface.cli.settings import (
     Recipe,
     Settings,
     TrustRules,
-    changed,
-    placed,
+    placement,
     start_from,
+    with_options,
 )
 
 
 def train(
-    game: Annotated[str, typer.Argument(help="A game, or the path of a rules file.")],
+    game: Annotated[str, typer.Argument(help="Train this game, or the game of this rules file.")],
     run: Annotated[
         Path | None,
-        typer.Option("--run", help="The new run folder; runs/GAME-1 or the next free number."),
+        typer.Option(
+            "--run", help="Create this run folder; by default runs/GAME-1 or the next free number."
+        ),
     ] = None,
     recipe: Recipe = None,
     init: Annotated[
@@ -33,8 +35,8 @@ def train(
         typer.Option(
             "--init",
             metavar="RUN|FILE|GAME",
-            help="Begin with the weights of a run, of a .safetensors file, or of the net that "
-            "comes with a game, and with a net of that shape.",
+            help="Start from the weights, and a network of the same shape, of a run, a "
+            ".safetensors file, or the network bundled with a game.",
         ),
     ] = None,
     minutes: Minutes = None,
@@ -44,32 +46,32 @@ def train(
     cluster: ClusterAddress = None,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Train a game into a new run folder, from nothing or from another net."""
+    """Train a game in a new run folder, from scratch or from another network."""
     from rookery.games import load_game as find_game
     from rookery.interface.formatting import screen
-    from rookery.interface.players import read_first_weights
+    from rookery.interface.players import read_initial_weights
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
     start = start_from(game, recipe, devices)
     rules = find_game(start.game)
-    first = read_first_weights(init, trust_rules=trust_rules) if init else None
+    first = read_initial_weights(init, trust_rules=trust_rules) if init else None
     if first is not None:
         start = replace(start, net=first.weights.header.config)
-    where = placed(devices, actors, cluster)
-    config = changed(start, minutes, [*where, *(settings or ())])
+    where = placement(devices, actors, cluster)
+    config = with_options(start, minutes, [*where, *(settings or ())])
     device = check_hardware(config)
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
-    console, begun = screen(), f", begun with {first.source}" if first else ""
+    console, origin = screen(), f", starting from {first.source}" if first else ""
     console.print(
-        f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}{begun}",
+        f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}{origin}",
         soft_wrap=True,
     )
     train_visibly(folder, console)
 
 
 def free_folder(parent: Path, name: str) -> Path:
-    """The first of NAME-1, NAME-2, ... that does not exist, without the signs of a variant."""
+    """Return the first of NAME-1, NAME-2, ... that does not exist; : and = become hyphens."""
     number, stem = 1, re.sub("[:=]", "-", name)
     while (parent / f"{stem}-{number}").exists():
         number += 1

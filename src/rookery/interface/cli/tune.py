@@ -1,4 +1,4 @@
-"""`rookery tune`: look for better settings, by short runs."""
+"""`rookery tune`: search for better settings by short runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +11,9 @@ from rookery.interface.cli.settings import (
     Devices,
     Recipe,
     Settings,
-    changed,
-    placed,
+    placement,
     start_from,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -22,40 +22,44 @@ if TYPE_CHECKING:
 
 
 def tune(
-    game: Annotated[str, typer.Argument(help="A game, or the path of a rules file.")],
+    game: Annotated[str, typer.Argument(help="Tune this game, or the game of this rules file.")],
     trials: Annotated[
-        int, typer.Option(min=1, help="Runs in all; the same command again goes on up to them.")
+        int,
+        typer.Option(min=1, help="Run N trials in total; repeat the command to continue a study."),
     ] = 20,
     study: Annotated[
         Path | None,
-        typer.Option("--study", help="The study's folder, with all its runs; runs/GAME-study."),
+        typer.Option(
+            "--study",
+            help="Keep the study and its runs in this folder; by default runs/GAME-study.",
+        ),
     ] = None,
     space: Annotated[
         list[str] | None,
         typer.Option(
             "--space",
-            help="Search this setting, not the usual ones: learning.learning_rate=1e-4..1e-2:log, "
+            help="Search this setting, not the defaults: learning.learning_rate=1e-4..1e-2:log, "
             "search.considered=2..16, or learning.batch_size=64|128; repeatable.",
         ),
     ] = None,
     recipe: Recipe = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", help="How long the run of a trial takes.")
+        float | None, typer.Option("--minutes", help="Train each trial this long.")
     ] = None,
     settings: Settings = None,
     devices: Devices = "auto",
     actors: Actors = None,
     cluster: ClusterAddress = None,
 ) -> None:
-    """Search settings by short runs, compared by the strength they reach."""
+    """Tune settings by short runs, compared by their strength."""
     from rookery.games import load_game as find_game
     from rookery.interface.formatting import screen
     from rookery.interface.tuning import tune_visibly
     from rookery.training import Study, check_hardware
 
     start = start_from(game, recipe, devices)
-    where = placed(devices, actors, cluster)
-    config = changed(start, minutes, [*where, *(settings or ())])
+    where = placement(devices, actors, cluster)
+    config = with_options(start, minutes, [*where, *(settings or ())])
     check_hardware(config)
     rules = find_game(config.game)
     searched = _space(config, rules, space, settings)
@@ -70,7 +74,7 @@ def tune(
 def _space(
     config: "Config", rules: "Game", texts: list[str] | None, settings: list[str] | None
 ) -> "Space":
-    """What is searched: what was asked for, or the usual; never what `--set` fixes."""
+    """Return the requested or the default search space, without settings fixed by `--set`."""
     from rookery.base import ConfigError
     from rookery.training import default_space, read_space
 
@@ -80,5 +84,5 @@ def _space(
     space = read_space(texts, config)
     for dimension in space:
         if dimension.name in fixed:
-            raise ConfigError(f"{dimension.name} is searched and set; leave out --space or --set")
+            raise ConfigError(f"{dimension.name} is both searched and set; remove --space or --set")
     return space

@@ -10,35 +10,37 @@ import typer
 from rookery.interface.cli.settings import NET, Devices, TrustRules
 
 if TYPE_CHECKING:
-    from rookery.interface.uci.inbox import Inbox
+    from rookery.interface.uci.command_queue import CommandQueue
 
-LEAVES = 16
-"""Positions that a processor is asked about at once, at most: more gain nothing, and take long."""
+MAX_LEAVES = 16
+"""Largest batch of leaves on the CPU: larger ones gain nothing and delay the answer to `stop`."""
 
 
 def uci(
     run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
     iteration: Annotated[
-        int | None, typer.Option(help="Ask the net of this iteration, not the newest.")
+        int | None, typer.Option(help="Use the network of this iteration, not the newest.")
     ] = None,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
 ) -> None:
-    """Play and analyse in a chess program, by the Universal Chess Interface."""
-    from rookery.interface.uci.inbox import Inbox
+    """Run as an engine for chess programs, by the Universal Chess Interface (UCI)."""
+    from rookery.interface.line_queue import read_lines
+    from rookery.interface.uci.command_queue import CommandQueue
     from rookery.interface.uci.options import introduction
 
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(errors="replace")
-    inbox = Inbox(sys.stdin, lambda: _say("\n".join(introduction(Path(run).name))))
+    def introduce() -> None:
+        _say("\n".join(introduction(Path(run).name)))
+
+    commands = CommandQueue(read_lines(sys.stdin), introduce)
     try:
-        _serve(run, inbox, iteration=iteration, devices=devices, trust_rules=trust_rules)
+        _serve(run, commands, iteration=iteration, devices=devices, trust_rules=trust_rules)
     except KeyboardInterrupt:
         return
 
 
 def _serve(
-    run: str, inbox: "Inbox", *, iteration: int | None, devices: str, trust_rules: bool
+    run: str, commands: "CommandQueue", *, iteration: int | None, devices: str, trust_rules: bool
 ) -> None:
     from rookery.base import ConfigError
     from rookery.games import plain_name
@@ -48,11 +50,11 @@ def _serve(
 
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if plain_name(net.game.name) != "chess":
-        raise ConfigError(f"{run} plays {net.game.name}, which chess programs do not know")
+        raise ConfigError(f"{run} plays {net.game.name}, which is not chess; give a run of chess")
     find_device(devices)
     player = net.player(inference="auto", devices=devices)
-    player = replace(player, batch_size=LEAVES)
-    Engine(net, player, inbox=inbox, say=_say).run()
+    player = replace(player, batch_size=MAX_LEAVES)
+    Engine(net, player, commands=commands, say=_say).run()
 
 
 def _say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`rookery watch`: look at a run while another process trains it."""
+"""`rookery watch`: the live view of a run that another process trains."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,10 +7,10 @@ import typer
 
 
 def watch(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    once: Annotated[bool, typer.Option("--once", help="Show it once, as it stands.")] = False,
+    run: Annotated[Path, typer.Argument(help="Watch the run in this folder.")],
+    once: Annotated[bool, typer.Option("--once", help="Print the present state once.")] = False,
 ) -> None:
-    """Watch a run that another process trains, or see where one stands."""
+    """Watch a run that another process trains, or print the state of one."""
     from rookery.interface.formatting import screen
     from rookery.interface.watch import watch_run
 

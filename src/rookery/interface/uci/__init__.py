@@ -1,4 +1,5 @@
-"""Rookery as an engine in chess programs, by the Universal Chess Interface.
+"""Rookery as an engine for chess programs: the Universal Chess Interface (UCI).
 
-Chess programs want an answer to `uci` at once, so `inbox` and `options` import nothing heavy.
+Chess programs expect an answer to `uci` at once, so `command_queue` and `options` import neither
+torch nor Numba.
 """

@@ -1,4 +1,4 @@
-"""The other side of a chess program: it is told positions and limits, and says moves."""
+"""The engine that a chess program drives: it receives positions and limits, and sends moves."""
 
 import os
 import time
@@ -10,33 +10,33 @@ import torch
 from rookery.base import ConfigError, IllegalPosition, RookeryError
 from rookery.games import LOSS, Action, Board
 from rookery.interface.players import NetRef
-from rookery.interface.uci.inbox import QUIT, Inbox
+from rookery.interface.uci.command_queue import QUIT, CommandQueue
+from rookery.interface.uci.go import ENDING, GoSearch
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
-from rookery.interface.uci.thinking import ENDING, Thinking
 from rookery.search import AnalysisSearch, nodes_in_memory
 from rookery.training import PlayerSpec
 
 SEARCH_OPTIONS = ("Hash", "Batch", "Threads")
-"""Those that a new search is made for."""
+"""Options whose change needs a new search."""
 WARM_SIMULATIONS = 100
 
 
 class Engine:
-    """Obeys UCI, one command after the other."""
+    """Obeys UCI commands one after the other."""
 
     def __init__(
-        self, net: NetRef, player: PlayerSpec, *, inbox: Inbox, say: Callable[[str], None]
+        self, net: NetRef, player: PlayerSpec, *, commands: CommandQueue, say: Callable[[str], None]
     ) -> None:
-        self._net, self._contestant = net, player
+        self._net, self._player = net, player
         self._game = net.game
-        self._inbox, self._say = inbox, say
+        self._commands, self._say = commands, say
         self._options = Options()
         self._threads = torch.get_num_threads()
         self._search: AnalysisSearch | None = None
-        self._placed: tuple[bytes, list[Action]] | None = None
+        self._searched: tuple[bytes, list[Action]] | None = None
         self._board, self._moves = Board(self._game), list[str]()
-        self._commands: dict[str, Callable[[list[str]], None]] = {
+        self._handlers: dict[str, Callable[[list[str]], None]] = {
             "isready": self._get_ready,
             "ucinewgame": self._forget,
             "position": self._set_position,
@@ -45,24 +45,24 @@ class Engine:
         }
 
     def run(self) -> None:
-        """Obey until `quit`, or until nobody writes any more."""
-        while (line := self._inbox.take()) != QUIT:
+        """Obey until `quit` or the end of the input."""
+        while (line := self._commands.take()) != QUIT:
             self._obey(line.split())
 
     def _obey(self, words: list[str]) -> None:
-        ignored = ("stop", "ponderhit", "debug", "register")  # mean nothing where nobody searches
+        ignored = ("stop", "ponderhit", "debug", "register")  # without a search they mean nothing
         if not words or words[0] in ignored:
             return
-        command = self._commands.get(words[0])
-        if command is None:
-            self._tell(f"unknown command {' '.join(words)}")
+        handler = self._handlers.get(words[0])
+        if handler is None:
+            self._say_info(f"unknown command {' '.join(words)}")
             return
         try:
-            command(words[1:])
+            handler(words[1:])
         except (RookeryError, MemoryError) as error:
-            self._tell(str(error) or "out of memory")
+            self._say_info(str(error) or "out of memory")
 
-    def _tell(self, text: str) -> None:
+    def _say_info(self, text: str) -> None:
         self._say(f"info string {' '.join(text.split())}")
 
     def _get_ready(self, words: list[str]) -> None:
@@ -70,20 +70,23 @@ class Engine:
         self._say("readyok")
 
     def _forget(self, words: list[str]) -> None:
-        self._placed = None
+        self._searched = None
         self._board, self._moves = Board(self._game), []
 
     def _set_option(self, words: list[str]) -> None:
         name = self._options.set(words)
         if name in SEARCH_OPTIONS:
-            self._search = self._placed = None
+            self._search = self._searched = None
 
     def _set_position(self, words: list[str]) -> None:
-        """Take a position over, all of it or nothing; a game that goes on is only played on."""
+        """Set the position, or leave it unchanged if a move is illegal.
+
+        A continuation of the present game only plays its new moves.
+        """
         text, _, moves = " ".join(words).partition("moves")
         kind, _, rest = text.strip().partition(" ")
         if kind not in ("startpos", "fen") or (kind == "fen") != bool(rest):
-            raise ConfigError(f"position startpos or position fen FEN expected, got {text!r}")
+            raise ConfigError(f"expected position startpos or position fen FEN, got {text!r}")
         if kind == "fen" and "/" not in rest:
             raise IllegalPosition(f"{rest!r} is not a FEN")
         first = self._game.position(rest if kind == "fen" else "")
@@ -100,7 +103,7 @@ class Engine:
         self._board, self._moves = board, written
 
     def _read_move(self, board: Board, text: str) -> Action:
-        """By comparing: unlike `read_move`, this goes on where a draw was not claimed."""
+        """Compare `text` with the legal moves; unlike `read_move`, ignore claimable draws."""
         for action in self._game.legal_actions(board.state):
             if self._game.write_move(board.state, action) == text:
                 return action
@@ -109,20 +112,20 @@ class Engine:
 
     def _go(self, words: list[str]) -> None:
         start = time.perf_counter()
-        limits, strange = read_limits(words)
-        if strange:
-            self._tell(f"go: not understood: {' '.join(strange)}")
+        limits, unknown = read_limits(words)
+        if unknown:
+            self._say_info(f"go: not understood: {' '.join(unknown)}")
         search = self._ready()
         if not self._game.legal_actions(self._board.state):
             self._say_over(limits)
             return
-        self._place(search, limits)
-        Thinking(
+        self._set_root(search, limits)
+        GoSearch(
             search,
             self._board,
             limits,
             options=self._options,
-            inbox=self._inbox,
+            commands=self._commands,
             say=self._say,
             start=start,
         ).run()
@@ -135,50 +138,50 @@ class Engine:
         self._say("bestmove (none)")
 
     def _wait_for_stop(self) -> None:
-        """An endless search ends when somebody says so, even where there is nothing to search."""
-        later: list[str] = []
-        while (line := self._inbox.take()) not in ("stop", "ponderhit"):
+        """Wait for the end of an infinite search, even if there is nothing to search."""
+        deferred: list[str] = []
+        while (line := self._commands.take()) not in ("stop", "ponderhit"):
             if line.partition(" ")[0] in ENDING:
-                self._inbox.put_back(line)
+                self._commands.put_back(line)
                 break
             if line == "isready":
                 self._say("readyok")
             else:
-                later.append(line)
-        for line in reversed(later):
-            self._inbox.put_back(line)
+                deferred.append(line)
+        for line in reversed(deferred):
+            self._commands.put_back(line)
 
-    def _place(self, search: AnalysisSearch, limits: Limits) -> None:
-        """Hand the position to the search, which keeps what it knows of the same game."""
-        board, only = self._board, self._named(limits.moves)
+    def _set_root(self, search: AnalysisSearch, limits: Limits) -> None:
+        """Pass the position to the search, which keeps its tree within one game."""
+        board, only = self._board, self._root_moves(limits.moves)
         first, moves = board.first.tobytes(), None
-        if self._placed and self._placed[0] == first:
-            known = self._placed[1]
+        if self._searched and self._searched[0] == first:
+            known = self._searched[1]
             if board.actions[: len(known)] == known:
                 moves = board.actions[len(known) :]
         search.set_position(board.state, board.repetitions, moves=moves, only=only)
-        self._placed = (first, list(board.actions))
+        self._searched = (first, list(board.actions))
 
-    def _named(self, moves: tuple[str, ...]) -> list[Action]:
-        """The actions of `searchmoves`; those that are not legal are told and left out."""
+    def _root_moves(self, moves: tuple[str, ...]) -> list[Action]:
+        """Return the actions of `searchmoves`; report illegal ones and leave them out."""
         found = []
         for move in moves:
             try:
                 found.append(self._read_move(self._board, move))
             except IllegalPosition as error:
-                self._tell(f"searchmoves: {error}")
+                self._say_info(f"searchmoves: {error}")
         return found
 
     def _ready(self) -> AnalysisSearch:
-        """The search, made and warmed up where that is still to be done."""
+        """Return the search; make it and warm it up first if there is none."""
         if self._search is None:
             wanted = self._options.number("Threads") or self._threads
             torch.set_num_threads(min(wanted, os.cpu_count() or wanted))
             try:
                 search = self._new_search()
             except MemoryError:
-                self._tell(f"no memory for a Hash of {self._options.number('Hash')}")
-                self._tell(f"Hash is {self._options.reset('Hash')} now")
+                self._say_info(f"not enough memory for Hash {self._options.number('Hash')}")
+                self._say_info(f"using Hash {self._options.reset('Hash')} instead")
                 search = self._new_search()
             _warm_up(search)
             self._search = search
@@ -187,7 +190,7 @@ class Engine:
     def _new_search(self) -> AnalysisSearch:
         return AnalysisSearch(
             self._game,
-            self._contestant.evaluator(),
+            self._player.evaluator(),
             config=self._net.search,
             max_nodes=nodes_in_memory(self._game, self._options.number("Hash")),
             leaves=self._options.number("Batch"),
@@ -195,7 +198,7 @@ class Engine:
 
 
 def _warm_up(search: AnalysisSearch) -> None:
-    """Have every kernel ready before a clock runs."""
+    """Compile every kernel before a clock runs."""
     board: Any = Board(search.game)
     search.set_position(board.state, board.repetitions)
     search.grow(WARM_SIMULATIONS)

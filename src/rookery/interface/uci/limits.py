@@ -1,4 +1,4 @@
-"""`go`: how long to think, and about which moves."""
+"""The limits of `go`: how long to search, and which moves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ MOVES = "searchmoves"
 KEYWORDS = (*NUMBERS, *FLAGS, MOVES)
 
 MOVES_LEFT = 30
-"""Moves that the clock is shared among where nobody says how many come before the next control."""
+"""Moves that share the clock, unless `movestogo` is given."""
 INCREMENT_SHARE = 0.75
 LARGEST_SHARE = 0.5
-"""Of the time left, at most, so that there is always some for the next move."""
+"""Largest share of the remaining time for one move."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search must end; None where there is no such limit. Times are in milliseconds."""
+    """When a search must end; None means no such limit. Times are in milliseconds."""
 
     nodes: int | None = None
     movetime: int | None = None
@@ -50,7 +50,7 @@ class Limits:
         return self.infinite or all(end is None for end in ends)
 
     def seconds(self, *, is_black: bool, overhead: int) -> float | None:
-        """How long to think, `overhead` milliseconds kept for the way to the board; or None."""
+        """Return the time for this move less `overhead` milliseconds; None without a limit."""
         if self.movetime is not None:
             return max(0, self.movetime - overhead) / 1000
         left = self.black_time if is_black else self.white_time
@@ -64,8 +64,8 @@ class Limits:
 
 
 def read_limits(words: Sequence[str]) -> tuple[Limits, list[str]]:
-    """The limits that follow `go`, and the words that nobody understands."""
-    found, strange, moves = dict[str, Any](), list[str](), list[str]()
+    """Return the limits that follow `go`, and the words that were not understood."""
+    found, unknown, moves = dict[str, Any](), list[str](), list[str]()
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -77,8 +77,8 @@ def read_limits(words: Sequence[str]) -> tuple[Limits, list[str]]:
             while rest and rest[0] not in KEYWORDS:
                 moves.append(rest.pop(0))
         else:
-            strange.append(word)
-    return Limits(**found, moves=tuple(moves)), strange
+            unknown.append(word)
+    return Limits(**found, moves=tuple(moves)), unknown
 
 
 def _is_number(text: str) -> bool:

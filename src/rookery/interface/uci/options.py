@@ -1,4 +1,4 @@
-"""`setoption`: what a chess program may set, and how it is announced."""
+"""The options that a chess program may set, and their announcement."""
 
 from dataclasses import dataclass
 
@@ -10,25 +10,25 @@ class Spin:
     """A whole number."""
 
     default: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     def __str__(self) -> str:
-        return f"type spin default {self.default} min {self.least} max {self.most}"
+        return f"type spin default {self.default} min {self.minimum} max {self.maximum}"
 
     def read(self, text: str) -> int:
-        """The number, or ConfigError."""
+        """Return the number, or raise ConfigError."""
         from rookery.base import ConfigError
 
-        number = text.removeprefix("-")
-        if not (number.isdecimal() and len(number) < 12 and self.least <= int(text) <= self.most):
-            raise ConfigError(f"expected a number from {self.least} to {self.most}, got {text!r}")
+        digits, low, high = text.removeprefix("-"), self.minimum, self.maximum
+        if not (digits.isdecimal() and len(digits) < 12 and low <= int(text) <= high):
+            raise ConfigError(f"expected a number from {low} to {high}, got {text!r}")
         return int(text)
 
 
 @dataclass(frozen=True)
 class Check:
-    """Yes or no."""
+    """A switch."""
 
     default: bool
 
@@ -36,7 +36,7 @@ class Check:
         return f"type check default {str(self.default).lower()}"
 
     def read(self, text: str) -> bool:
-        """True or false, or ConfigError."""
+        """Return the value, or raise ConfigError."""
         from rookery.base import ConfigError
 
         if text.lower() not in ("true", "false"):
@@ -46,8 +46,8 @@ class Check:
 
 KNOWN: dict[str, Spin | Check] = {
     "Hash": Spin(512, 16, 1 << 16),  # megabytes
-    "Threads": Spin(0, 0, 1024),  # 0 as many as torch finds good
-    "Batch": Spin(0, 0, 1024),  # 0 as many as a measurement finds good
+    "Threads": Spin(0, 0, 1024),  # 0 = torch's default
+    "Batch": Spin(0, 0, 1024),  # 0 = chosen by a measurement
     "MultiPV": Spin(1, 1, 500),
     "Move Overhead": Spin(100, 0, 10_000),  # milliseconds
     "Ponder": Check(False),
@@ -57,7 +57,7 @@ KNOWN: dict[str, Spin | Check] = {
 
 
 def introduction(name: str) -> list[str]:
-    """The lines that answer `uci`."""
+    """Return the lines that answer `uci`."""
     return [
         f"id name Rookery {__version__} ({name})",
         "id author the Rookery developers",
@@ -67,7 +67,7 @@ def introduction(name: str) -> list[str]:
 
 
 class Options:
-    """The values in force."""
+    """The current values."""
 
     def __init__(self) -> None:
         self.values: dict[str, int | bool] = {
@@ -75,12 +75,12 @@ class Options:
         }
 
     def set(self, words: list[str]) -> str:
-        """Obey the words after `setoption`: the name of the option, or ConfigError."""
+        """Apply the words after `setoption`; return its name, or raise ConfigError."""
         from rookery.base import ConfigError, UnknownName
 
         text = " ".join(words)
         if not text.startswith("name "):
-            raise ConfigError(f"setoption name NAME value VALUE is expected, got {text!r}")
+            raise ConfigError(f"expected setoption name NAME value VALUE, got setoption {text}")
         wanted, _, value = text.removeprefix("name ").partition(" value ")
         names = {name.lower(): name for name in KNOWN}
         if wanted.strip().lower() not in names:
@@ -90,10 +90,10 @@ class Options:
         return name
 
     def reset(self, name: str) -> int | bool:
-        """Give an option its default again."""
+        """Set an option to its default, and return that."""
         self.values[name] = KNOWN[name].default
         return self.values[name]
 
     def number(self, name: str) -> int:
-        """The value of an option."""
+        """Return the value of an option."""
         return int(self.values[name])

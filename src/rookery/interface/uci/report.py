@@ -1,4 +1,4 @@
-"""A search as `info` lines tell it."""
+"""The `info` lines of a search."""
 
 import math
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from rookery.games import LOSS, WIN, Action, Game, State
 from rookery.search import SearchProgress, Variation
 
-CERTAIN = 0.99999
-"""The highest value, as far as centipawns are concerned."""
+MAX_VALUE = 0.99999
+"""The highest value that is converted to centipawns."""
 
 
 def centipawns(value: float) -> int:
-    """A value from -1 to 1 as pawns: four make the odds of winning ten times as high."""
-    value = max(-CERTAIN, min(CERTAIN, value))
+    """Convert a value from -1 to 1: four pawns multiply the odds of winning by ten."""
+    value = max(-MAX_VALUE, min(MAX_VALUE, value))
     return round(400 * math.log10((1 + value) / (1 - value)))
 
 
 def score(line: Variation) -> str:
-    """`cp` for the player to move, or `mate` in moves where a win or a loss is proved."""
+    """Return `cp` for the player to move, or `mate` in moves for a proved win or loss."""
     if line.proof == WIN:
         return f"mate {(line.plies + 1) // 2}"
     if line.proof == LOSS:
@@ -26,13 +26,13 @@ def score(line: Variation) -> str:
 
 
 def permille(line: Variation) -> str:
-    """Win, draw and loss, 1000 in all."""
+    """Return win, draw and loss, whose sum is 1000."""
     win, _, loss = (round(1000 * share) for share in line.wdl)
     return f"{win} {1000 - win - loss} {loss}"
 
 
 def write_moves(game: Game, state: State, actions: tuple[Action, ...]) -> list[str]:
-    """Moves from `state` on, as UCI writes them."""
+    """Return the moves from `state` on in UCI notation."""
     state, written = state.copy(), []
     for action in actions:
         written.append(str(game.write_move(state, action)))
@@ -49,7 +49,7 @@ def info_lines(
     seconds: float,
     wdl: bool,
 ) -> Iterator[str]:
-    """One `info` for each of the best moves."""
+    """Yield one `info` line for each of the best moves."""
     speed = round(growth.simulations / max(seconds, 1e-3))
     end = f"nodes {growth.simulations} nps {speed} hashfull {round(1000 * growth.fullness)}"
     for rank, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""A run seen from outside: its folder is read while another process trains it."""
+"""The live view of a run that another process trains, read from its folder."""
 
 from rookery.interface.watch.live import watch_run
 

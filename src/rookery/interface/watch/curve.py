@@ -1,4 +1,4 @@
-"""Pieces of a drawing that fit themselves into the room they are given."""
+"""Renderables that adapt to the width they are given: curves, and figures in a row."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +15,7 @@ GAP = "  "
 
 
 class Curve:
-    """Numbers as a row of small bars, the lowest number the smallest; a cell is a mean."""
+    """Numbers as a row of bars, scaled from the lowest to the highest; a cell shows a mean."""
 
     def __init__(self, numbers: Sequence[float], *, style: str = "") -> None:
         self._numbers, self._style = numbers, style
@@ -34,7 +34,7 @@ class Curve:
 
 
 def shrink(numbers: Sequence[float], size: int) -> list[float]:
-    """At most `size` numbers, each the mean of its equal part of `numbers`."""
+    """Return at most `size` numbers, each the mean of an equal part of `numbers`."""
     if len(numbers) <= size:
         return list(numbers)
     edges = [part * len(numbers) // size for part in range(size + 1)]
@@ -43,7 +43,7 @@ def shrink(numbers: Sequence[float], size: int) -> list[float]:
 
 
 class Flow:
-    """Figures one after the other; a line breaks between two of them, never inside one."""
+    """Figures in a row; lines break between figures, never inside one."""
 
     def __init__(self, *figures: str) -> None:
         self._figures = figures
@@ -60,5 +60,5 @@ class Flow:
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         longest = max(map(len, self._figures), default=0)
-        in_all = sum(map(len, self._figures)) + len(GAP) * len(self._figures)
-        return Measurement(min(longest, options.max_width), min(in_all, options.max_width))
+        total = sum(map(len, self._figures)) + len(GAP) * len(self._figures)
+        return Measurement(min(longest, options.max_width), min(total, options.max_width))

@@ -1,4 +1,4 @@
-"""Watching a run: a panel that is drawn again as lines arrive, or once."""
+"""Watching a run: a live panel, or a single printout."""
 
 import time
 from contextlib import suppress
@@ -8,30 +8,29 @@ from rich.console import Console
 from rich.live import Live
 
 from rookery.interface.watch.panel import RunPanel
-from rookery.interface.watch.run_status import FINISHED, Watched
+from rookery.interface.watch.run_status import FINISHED, RunWatcher
 
-LOOK_SECONDS = 0.5
-"""Between two looks at the run folder."""
-HINT = "Ctrl-C ends watching; the run goes on"
+REFRESH_SECONDS = 0.5
+HINT = "Ctrl-C stops watching; the run continues"
 
 
 def watch_run(path: Path, console: Console, *, once: bool) -> None:
-    """Show the run at `path` until it has finished or Ctrl-C; without a terminal, or `once`, once.
+    """Show the run at `path` until it finishes or Ctrl-C; print once if `once` or no terminal.
 
-    What was seen last stays on the screen.
+    The last panel stays on the screen.
     """
-    watched = Watched(path)
+    watcher = RunWatcher(path)
     if console.is_terminal and not console.is_dumb_terminal and not once:
         with suppress(KeyboardInterrupt):
-            _follow(watched, console)
-    console.print(RunPanel(watched.look()))
+            _follow(watcher, console)
+    console.print(RunPanel(watcher.status()))
 
 
-def _follow(watched: Watched, console: Console) -> None:
-    standing = watched.look()
+def _follow(watcher: RunWatcher, console: Console) -> None:
+    status = watcher.status()
     with Live(console=console, screen=True, auto_refresh=False) as live:
-        while standing.state != FINISHED:
-            panel = RunPanel(standing, height=console.height, hint=HINT)
+        while status.state != FINISHED:
+            panel = RunPanel(status, height=console.height, hint=HINT)
             live.update(panel, refresh=True)
-            time.sleep(LOOK_SECONDS)
-            standing = watched.look()
+            time.sleep(REFRESH_SECONDS)
+            status = watcher.status()

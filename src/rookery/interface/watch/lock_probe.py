@@ -1,8 +1,8 @@
-"""Whether somebody trains a run: its lock is held.
+"""Whether a process trains a run, that is, holds its lock.
 
-To find out, the lock has to be tried, and one that is free is ours for a moment in which nobody
-could start the run. So it is tried again only after a sign of life: a run that starts touches the
-lock's file first, and then takes it at once.
+The only test is to try the lock, and a successful try holds it for a moment in which the run could
+not start. So a free lock is tried again only after a sign of activity: a run that starts touches
+the lock file, then takes the lock at once.
 """
 
 import os
@@ -11,23 +11,23 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from rookery.interface.watch.stats_tail import NEVER
+from rookery.interface.stats_tail import NEVER
 
 SETTLED_SECONDS = 1.0
-"""After the lock's file was touched, whoever did so has the lock."""
+"""A process that touches the lock file holds the lock within this time."""
 
 
 class LockProbe:
-    """Feels whether the run in `folder` is held by a process."""
+    """Finds out whether a process holds the lock of the run in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ".lock"
         self.touched_at = NEVER
-        """When a run last set out to take the lock, in seconds since the epoch."""
+        """When a process last started to take the lock, in seconds since the epoch."""
         self._free_since: tuple[int, float] | None = None
 
     def is_held(self, changed_at: float) -> bool:
-        """Whether a process trains the run, whose statistics were last written at `changed_at`."""
+        """Whether a process trains the run, whose statistics last changed at `changed_at`."""
         try:
             touched = os.stat(self._path)
         except FileNotFoundError:

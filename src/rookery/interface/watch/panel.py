@@ -1,4 +1,4 @@
-"""The panel of a run: figures and tables, arranged for the terminal's width and height."""
+"""The panel of a run: figures and tables, arranged for the width and height of the terminal."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,65 +10,65 @@ from rich.table import Table
 from rich.text import Text
 
 from rookery.interface.formatting import program
+from rookery.interface.stats_tail import Line
 from rookery.interface.watch import workers
-from rookery.interface.watch.figures import figures
 from rookery.interface.watch.run_status import STOPPED, RunStatus
-from rookery.interface.watch.stats_tail import Line
+from rookery.interface.watch.run_table import run_table
 
 WIDE = 130
-"""Columns from which tables stand beside the figures, not below."""
+"""Width from which tables are placed next to the figures, not below."""
 FRAME_LINES, FRAME_COLUMNS = 2, 4
-MOST_NOTES = 6
-NO_END = 10**6
+MAX_NOTES = 6
+UNLIMITED_LINES = 10**6
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table that takes as many lines as it is given, between `least` and `most`."""
+    """A table that fits into any number of lines between `minimum` and `maximum`."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     draw: Callable[[int], RenderableType]
 
 
 class RunPanel:
-    """A run as it stands, in at most `height` lines, or in as many as it takes."""
+    """The status of a run in at most `height` lines; without a height, in full."""
 
-    def __init__(self, standing: RunStatus, *, height: int | None = None, hint: str = "") -> None:
-        self._standing, self._height, self._hint = standing, height, hint
+    def __init__(self, status: RunStatus, *, height: int | None = None, hint: str = "") -> None:
+        self._status, self._height, self._hint = status, height, hint
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        known, width = figures(self._standing), options.max_width - FRAME_COLUMNS
+        table, width = run_table(self._status), options.max_width - FRAME_COLUMNS
         sections = self._sections()
         if not sections:
-            content: RenderableType = known
+            content: RenderableType = table
         elif options.max_width >= WIDE:
-            content = _beside(known, draw_all(sections, self._room(0), is_below=False))
+            content = _side_by_side(table, draw_all(sections, self._lines_left(0), is_below=False))
         else:
-            used = len(console.render_lines(known, options.update(width=width)))
-            content = Group(known, *draw_all(sections, self._room(used), is_below=True))
-        title = Text(f"{self._standing.game} in {self._standing.path}", style="bold")
+            used = len(console.render_lines(table, options.update(width=width)))
+            content = Group(table, *draw_all(sections, self._lines_left(used), is_below=True))
+        title = Text(f"{self._status.game} in {self._status.path}", style="bold")
         title.truncate(width - 2, overflow="ellipsis")
         yield Panel(content, title=title, title_align="left", subtitle=self._subtitle())
 
-    def _room(self, used: int) -> int:
-        return NO_END if self._height is None else self._height - FRAME_LINES - used
+    def _lines_left(self, used: int) -> int:
+        return UNLIMITED_LINES if self._height is None else self._height - FRAME_LINES - used
 
     def _subtitle(self) -> Text | None:
-        if self._standing.state == STOPPED:
-            path = quote(str(self._standing.path))
-            return Text(f"to go on: {program()} resume {path}", style="dim")
+        if self._status.state == STOPPED:
+            path = quote(str(self._status.path))
+            return Text(f"to resume: {program()} resume {path}", style="dim")
         return Text(self._hint, style="dim") if self._hint else None
 
     def _sections(self) -> list[Section]:
-        """What there is beside figures, in the order in which it is shown."""
-        story, sections = self._standing.story, []
-        if ranks := story.learning.get("ranks"):
-            sections.append(_of_workers(ranks, lambda n: workers.trainer_table(story, n)))
-        if crew := story.turn.get("crew"):
-            actors = crew["workers"]
-            sections.append(_of_workers(actors, lambda n: workers.actor_table(actors, n)))
-        if notes := list(story.notes)[-MOST_NOTES:]:
+        """Return the tables of workers and notes, in the order shown."""
+        history, sections = self._status.history, []
+        if ranks := history.learning.get("ranks"):
+            sections.append(_worker_section(ranks, lambda n: workers.trainer_table(history, n)))
+        if pool := history.last.get("crew"):
+            actors = pool["workers"]
+            sections.append(_worker_section(actors, lambda n: workers.actor_table(actors, n)))
+        if notes := list(history.notes)[-MAX_NOTES:]:
             in_full = self._height is None
             sections.append(
                 Section(1, len(notes), lambda n: workers.note_table(notes[-n:], in_full=in_full))
@@ -76,45 +76,45 @@ class RunPanel:
         return sections
 
 
-def _of_workers(lines: Sequence[Line], draw: Callable[[int], RenderableType]) -> Section:
+def _worker_section(lines: Sequence[Line], draw: Callable[[int], RenderableType]) -> Section:
     return Section(workers.least_lines(lines), workers.all_lines(lines), draw)
 
 
-def _beside(known: RenderableType, tables: Sequence[RenderableType]) -> Table:
+def _side_by_side(left: RenderableType, right: Sequence[RenderableType]) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
     grid.add_column(ratio=1)
     grid.add_column(ratio=1)
-    grid.add_row(known, Group(*tables))
+    grid.add_row(left, Group(*right))
     return grid
 
 
-def draw_all(sections: Sequence[Section], room: int, *, is_below: bool) -> list[RenderableType]:
-    """The sections that fit into so many lines, with gaps where there are lines to spare.
+def draw_all(sections: Sequence[Section], lines: int, *, is_below: bool) -> list[RenderableType]:
+    """Return the sections that fit into `lines`, with gaps if lines are left.
 
-    One goes above the first of them too, if they are shown below something.
+    Sections shown below other content have a gap above the first one, too.
     """
-    given = share_out(room, sections)
-    gap = [Text()] if room - sum(given) >= len(sections) else []
-    shown = [(each, lines) for each, lines in zip(sections, given, strict=True) if lines]
-    parts = [part for each, lines in shown for part in (*gap, each.draw(lines))]
+    heights = share_lines(lines, sections)
+    gap = [Text()] if lines - sum(heights) >= len(sections) else []
+    shown = [(each, height) for each, height in zip(sections, heights, strict=True) if height]
+    parts = [part for each, height in shown for part in (*gap, each.draw(height))]
     return parts[0 if is_below else len(gap) :]
 
 
-def share_out(room: int, sections: Sequence[Section]) -> list[int]:
-    """Lines for every section: its least, if there is room, and the rest by turns.
+def share_lines(lines: int, sections: Sequence[Section]) -> list[int]:
+    """Return the height of every section: its minimum if that fits, then the rest in turn.
 
-    The last sections are asked first: notes, in a line or two, must not be missed.
+    The last sections come first: notes take a line or two, and must not be missed.
     """
-    given = [0] * len(sections)
+    heights = [0] * len(sections)
     for number in reversed(range(len(sections))):
-        least = sections[number].least
-        given[number] = least if least <= room else 0
-        room -= given[number]
-    while room > 0:
-        hungry = [n for n, each in enumerate(sections) if 0 < given[n] < each.most]
-        if not hungry:
+        minimum = sections[number].minimum
+        heights[number] = minimum if minimum <= lines else 0
+        lines -= heights[number]
+    while lines > 0:
+        growing = [n for n, each in enumerate(sections) if 0 < heights[n] < each.maximum]
+        if not growing:
             break
-        for number in hungry[:room]:
-            given[number] += 1
-        room -= len(hungry[:room])
-    return given
+        for number in growing[:lines]:
+            heights[number] += 1
+        lines -= len(growing[:lines])
+    return heights

@@ -1,13 +1,13 @@
-"""Where a run stands, found in its folder again and again."""
+"""The state of a run, found in its folder."""
 
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rookery.interface.run_history import RunHistory
+from rookery.interface.stats_tail import NEVER, StatsTail
 from rookery.interface.watch.lock_probe import LockProbe
-from rookery.interface.watch.run_history import RunHistory
-from rookery.interface.watch.stats_tail import NEVER, StatsTail
 from rookery.training import Config, read_config, read_identity
 
 RUNNING, FINISHED, STOPPED, NEW = "running", "finished", "stopped", "not started"
@@ -15,75 +15,74 @@ RUNNING, FINISHED, STOPPED, NEW = "running", "finished", "stopped", "not started
 
 @dataclass(frozen=True)
 class RunStatus:
-    """A run at one moment."""
+    """The state of a run at one time."""
 
     path: Path
     game: str
     config: Config
-    story: RunHistory
-    """Told on by the next look: the same for all standings."""
+    history: RunHistory
+    """Shared by all statuses of a watcher, which keeps adding to it."""
     state: str
     seconds: float
-    """Time the run has taken, what it is doing now included."""
-    silence: float
-    """Seconds since its last line."""
+    """Time the run has taken, its unfinished iteration included."""
+    seconds_since_line: float
 
     @property
     def progress(self) -> float:
-        """How much of it is done, from 0 to 1."""
-        return self.config.run.progress(self.seconds, self.story.iteration)
+        """The share of the run that is done, from 0 to 1."""
+        return self.config.run.progress(self.seconds, self.history.iteration)
 
 
-class Watched:
-    """A run folder that is looked at again and again, and never written to."""
+class RunWatcher:
+    """Reads the folder of a run again and again, and never writes to it."""
 
     def __init__(self, path: Path) -> None:
-        """Watch the run at `path`, or RunFolderError."""
+        """Watch the run at `path`, or raise RunFolderError."""
         self._path = path
-        self._story, self._follower, self._pulse = RunHistory(), StatsTail(path), LockProbe(path)
+        self._history, self._tail, self._lock = RunHistory(), StatsTail(path), LockProbe(path)
         self._read_config()
 
-    def look(self) -> RunStatus:
-        """Where the run stands now."""
-        if self._config_written() != self._config_read:  # resumed with other settings
+    def status(self) -> RunStatus:
+        """Return the present state of the run."""
+        if self._config_changed_at() != self._config_read:  # resumed with other settings
             self._read_config()
-        is_held = self._pulse.is_held(self._follower.changed_at)
-        self._read_on()  # after the pulse: a run writes its last line before it lets go
+        is_held = self._lock.is_held(self._tail.changed_at)
+        self._read_lines()  # after the lock: a run writes its last line before it releases it
         return RunStatus(
             path=self._path,
             game=self._game,
             config=self._config,
-            story=self._story,
-            state=_state(self._story.kind, is_held),
-            seconds=self._story.seconds + (self._since_news() if is_held else 0.0),
-            silence=_since(self._follower.changed_at),
+            history=self._history,
+            state=_state(self._history.kind, is_held),
+            seconds=self._history.seconds + (self._seconds_since_sign() if is_held else 0.0),
+            seconds_since_line=_seconds_since(self._tail.changed_at),
         )
 
-    def _read_on(self) -> None:
-        news = self._follower.read()
-        if news.is_afresh:
-            self._story = RunHistory()
-        self._story.take(news.lines)
+    def _read_lines(self) -> None:
+        new = self._tail.read()
+        if new.is_restart:
+            self._history = RunHistory()
+        self._history.add(new.lines)
 
-    def _since_news(self) -> float:
-        """Seconds since the last line, or since the run was taken up again."""
-        return _since(max(self._follower.changed_at, self._pulse.touched_at))
+    def _seconds_since_sign(self) -> float:
+        """Return the seconds since the last line, or since the run was resumed."""
+        return _seconds_since(max(self._tail.changed_at, self._lock.touched_at))
 
     def _read_config(self) -> None:
-        self._config_read = self._config_written()
+        self._config_read = self._config_changed_at()
         self._game, self._config = read_identity(self._path).game, read_config(self._path)
 
-    def _config_written(self) -> float:
+    def _config_changed_at(self) -> float:
         path = self._path / "config.json"
         return os.stat(path).st_mtime if path.exists() else NEVER
 
 
-def _since(moment: float) -> float:
-    return 0.0 if moment == NEVER else max(0.0, time.time() - moment)
+def _seconds_since(when: float) -> float:
+    return 0.0 if when == NEVER else max(0.0, time.time() - when)
 
 
-def _state(kind: str, held: bool) -> str:
-    if held:
+def _state(kind: str, is_held: bool) -> str:
+    if is_held:
         return RUNNING
     if not kind:
         return NEW

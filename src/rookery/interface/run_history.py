@@ -1,17 +1,18 @@
-"""What the statistics of a run tell: its newest figures, its totals and its curves."""
+"""The history of a run, read from its statistics: latest figures, totals and curves."""
 
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from rookery.interface.watch.stats_tail import Line
+from rookery.interface.stats_tail import Line, StatsTail
 
 NOTES_KEPT = 100
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """How strong the run was at one time."""
+    """One measurement of strength."""
 
     errors: float
     """In percent."""
@@ -23,75 +24,85 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Note:
-    """Something that people should know, and when it happened."""
+    """An event worth reporting, and when it happened."""
 
     seconds: float
     text: str
 
 
 class RunHistory:
-    """A run as far as its lines have been read."""
+    """A run, as far as its lines have been read."""
 
     def __init__(self) -> None:
         self.kind = ""
-        """Of the last line; empty where there is none."""
+        """The kind of the last line; empty without any."""
         self.iteration = 0
         self.seconds = 0.0
         self.games = 0
         self.positions = 0
         self.updates = 0
-        self.place: Line = {}
-        """How the last stretch began: its device, how nets are evaluated."""
-        self.turn: Line = {}
-        """The last iteration."""
+        self.start: Line = {}
+        """The line of the last start or resume: device, precision, inference."""
+        self.last: Line = {}
+        """The line of the last iteration."""
         self.learning: Line = {}
-        """The last one that made updates."""
+        """The learning part of the last iteration that made updates."""
         self.usage: Line = {}
         self.losses: list[float] = []
-        self.measured: list[Measurement] = []
+        self.measurements: list[Measurement] = []
         self.notes: deque[Note] = deque(maxlen=NOTES_KEPT)
 
-    def take(self, lines: Iterable[Line]) -> None:
-        """Read on."""
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has reached its end and nothing was done after it."""
+        return self.kind == "finished"
+
+    @property
+    def strength(self) -> Measurement | None:
+        """The last measurement."""
+        return self.measurements[-1] if self.measurements else None
+
+    def add(self, lines: Iterable[Line]) -> None:
+        """Add the lines that follow."""
         for line in lines:
-            self._take(line)
+            self._add_line(line)
 
     def positions_per_second(self) -> float:
-        """Of the last iteration; actors that play side by side are added."""
-        if crew := self.turn.get("crew"):
-            return float(sum(each["positions_per_second"] for each in crew["workers"]))
-        played = self.turn["selfplay"]
+        """Return the speed of the last iteration, the sum over all actors."""
+        if actors := self.last.get("crew"):
+            return float(sum(each["positions_per_second"] for each in actors["workers"]))
+        played = self.last["selfplay"]
         return float(played["positions"] / max(played["seconds"], 1e-9))
 
     def simulations_per_second(self) -> float:
-        """Of the last iteration."""
-        played = self.turn["selfplay"]
+        """Return the speed of the last iteration."""
+        played = self.last["selfplay"]
         each = played["simulations"] / max(played["positions"], 1)
         return float(self.positions_per_second() * each)
 
-    def _take(self, line: Line) -> None:
+    def _add_line(self, line: Line) -> None:
         self.kind = line["kind"]
         self.iteration = max(self.iteration, line["iteration"])
         self.seconds = max(self.seconds, line.get("seconds", 0.0))
         if self.kind in ("started", "resumed"):
-            self._begin(line)
+            self._add_start(line)
         elif self.kind == "iteration":
-            self._add(line)
+            self._add_iteration(line)
         elif self.kind == "strength":
-            self.measured.append(_measurement(line))
+            self.measurements.append(_measurement(line))
         elif self.kind == "note":
             self.notes.append(Note(line["seconds"], line["note"]))
         if isinstance(line.get("device"), dict):
             self.usage = line["device"]
 
-    def _begin(self, line: Line) -> None:
-        self.place, self.usage = line, {}
+    def _add_start(self, line: Line) -> None:
+        self.start, self.usage = line, {}
         if self.kind == "resumed":
             text = f"resumed on {line['device']} at iteration {line['iteration']}"
             self.notes.append(Note(self.seconds, text))
 
-    def _add(self, line: Line) -> None:
-        self.turn = line
+    def _add_iteration(self, line: Line) -> None:
+        self.last = line
         self.games += line["selfplay"]["games"]
         self.positions += line["selfplay"]["positions"]
         if learned := line["learning"]:
@@ -109,3 +120,10 @@ def _measurement(line: Line) -> Measurement:
         iteration=line["iteration"],
         seconds=line["seconds"],
     )
+
+
+def read_history(folder: Path) -> RunHistory:
+    """Return the history of the run in `folder`."""
+    history = RunHistory()
+    history.add(StatsTail(folder).read().lines)
+    return history

@@ -1,0 +1,79 @@
+"""The reader of a run's statistics: all lines, or those appended since the last call.
+
+A run only appends to `stats.jsonl`, but when it stops or resumes it drops the lines of iterations
+that it will repeat, and replaces the file. So each call first checks that the part already read is
+unchanged: the same file, not shorter, with the same bytes before the offset.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+TAIL_BYTES = 256
+"""Bytes before the offset that each call compares."""
+NEVER = 0.0
+"""The time of an event that has not happened."""
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class NewLines:
+    """The lines that one call has read."""
+
+    lines: list[Line]
+    is_restart: bool
+    """Whether the file is new or was rewritten: these are all of its lines."""
+
+
+class StatsTail:
+    """Reads the statistics in `folder`, every complete line once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "stats.jsonl"
+        self.changed_at = NEVER
+        """When the file was last changed, in seconds since the epoch."""
+        self._reset()
+
+    def read(self) -> NewLines:
+        """Return the lines appended since the last call; leave an incomplete line for the next."""
+        try:
+            with open(self._path, "rb") as file:
+                is_restart = not self._is_unchanged(file)
+                if is_restart:
+                    self._reset()
+                return NewLines(list(self._read(file)), is_restart)
+        except FileNotFoundError:
+            self._reset()
+            self.changed_at = NEVER
+            return NewLines([], is_restart=True)
+
+    def _reset(self) -> None:
+        self._inode, self._offset, self._tail = -1, 0, b""
+
+    def _is_unchanged(self, file: IO[bytes]) -> bool:
+        """Whether the file still begins with everything read from it."""
+        found = os.fstat(file.fileno())
+        if found.st_ino != self._inode or found.st_size < self._offset:
+            return False
+        file.seek(self._offset - len(self._tail))
+        return file.read(len(self._tail)) == self._tail
+
+    def _read(self, file: IO[bytes]) -> Iterator[Line]:
+        file.seek(self._offset)
+        text = file.read()
+        complete = text[: text.rfind(b"\n") + 1]
+        found = os.fstat(file.fileno())
+        self._inode, self.changed_at = found.st_ino, found.st_mtime
+        self._offset += len(complete)
+        self._tail = (self._tail + complete)[-TAIL_BYTES:]
+        for line in complete.splitlines():
+            try:
+                parsed = json.loads(line)
+            except ValueError:  # cut short by a crash, then appended to
+                continue
+            if isinstance(parsed, dict) and {"kind", "iteration"} <= parsed.keys():
+                yield parsed
