@@ -181,9 +181,7 @@ def jax_policy(recurrent: Callable, config: dict) -> Callable:
 
 
 def boards_of(name: str, positions: Sequence[str]) -> list[list[int]]:
-    return [
-        [cell for row in Board.from_text(name, text).rows for cell in row] for text in positions
-    ]
+    return [[cell for row in Board.read(name, text).rows for cell in row] for text in positions]
 
 
 def mctx_cases(name: str, evaluator: dict, positions: Sequence[str], config: dict) -> list[dict]:

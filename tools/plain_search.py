@@ -181,7 +181,7 @@ class PlainResult:
 
 def search_again(case: dict, evaluator: dict) -> PlainResult:
     """The case's search, done by the plain half."""
-    root = new_node(Board.from_text(case["game"], case["position"]), evaluator)
+    root = new_node(Board.read(case["game"], case["position"]), evaluator)
     if case["policy"] == "puct":
         search = PlainSearch(evaluator, puct_scores)
         for _ in range(1 + case["simulations"]):

@@ -82,7 +82,7 @@ def iteration(number: int, *, actors: int = 0, ranks: int = 0, **more: Any) -> d
         workers = [{"name": f"actor {n}", **worker} for n in range(actors)]
         workers[-1]["failures"] = 3
         waits = {"staleness": 0.4, "learner_waited": 0.12, "games_waited": 0.0}
-        line["crew"] = {**waits, "workers": workers}
+        line["actors"] = {**waits, "workers": workers}
     return {**line, **more}
 
 

@@ -89,12 +89,12 @@ def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
     check_books(folder)
     assert not actors()
     turns = lines(folder, "iteration")
-    workers = turns[-1]["crew"]["workers"]
+    workers = turns[-1]["actors"]["workers"]
     assert [worker["name"] for worker in workers] == ["actor 0", "actor 1"]
     assert all(worker["memory_mb"] > 10 and worker["failures"] == 0 for worker in workers)
     assert any(worker["positions_per_second"] > 0 for worker in workers)  # one may come later
     limit = 0.0 if mode == "phased" else 2.0
-    assert all(line["crew"]["staleness"] <= limit for line in turns)
+    assert all(line["actors"]["staleness"] <= limit for line in turns)
     assert not lines(folder, "note")
     assert folder.load_weights().header.step > 0
 

@@ -165,7 +165,7 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
         "errors": strength_so_far(report, past),
         "time left": "measuring" if is_measuring(report) else _time_left(report),
     }
-    if actors := report.crew:
+    if actors := report.actors:
         facts["actors"] = f"{actors.ready} of {actors.size}"
         facts["staleness"] = f"{actors.staleness:.1f} iterations"
     if learned and learned.ranks:
@@ -243,7 +243,7 @@ def plain_line(report: Progress, past: RunHistory) -> str:
         f"loss {facts['loss']}",
         f"errors {facts['errors']}",
         UNKNOWN if is_measuring(report) else f"{facts['time left']} left",
-        f"{facts['actors']} actors" if report.crew else UNKNOWN,
+        f"{facts['actors']} actors" if report.actors else UNKNOWN,
         trainers(facts.get("trainers", UNKNOWN), facts.get("communication", UNKNOWN)),
     ]
     return "  ".join(part for part in parts if UNKNOWN not in part.split())

@@ -69,7 +69,7 @@ class RunHistory:
 
     def positions_per_second(self) -> float:
         """Return the speed of the last iteration, the sum over all actors."""
-        if actors := self.last.get("crew"):
+        if actors := self.last.get("actors"):
             return float(sum(each["positions_per_second"] for each in actors["workers"]))
         played = self.last["selfplay"]
         return float(played["positions"] / max(played["seconds"], 1e-9))

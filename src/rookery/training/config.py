@@ -37,7 +37,7 @@ class RunConfig:
     strength_simulations: int = 32
     """Simulations per move when strength is measured."""
     devices: str = "auto"
-    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), or auto = a GPU if there is one."""
+    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), or auto = a GPU if any."""
     actors: str = "0"
     """Self-play processes besides the learner; 0 = none, unless there are several devices;
     auto = one per GPU, or on the CPU as many as the load needs."""

@@ -110,10 +110,14 @@ class _Builder:
         return net.to(self.device)
 
     def _learner(self, net: nn.Module) -> Learner:
-        seed = self.config.run.seed
-        learner = new_learner(self.game, net, self.learning, device=self.device, seed=seed)
-        learner.on_smaller_parts = self._note_parts
-        return learner
+        return new_learner(
+            self.game,
+            net,
+            self.learning,
+            device=self.device,
+            seed=self.config.run.seed,
+            on_smaller_parts=self._note_parts,
+        )
 
     def _trainers(self, net: nn.Module) -> Learner:
         devices = find_devices(self.config.run.devices)

@@ -32,11 +32,17 @@ Check = Callable[[], None]
 class SelfPlay(Protocol):
     """Plays games with the newest published weights."""
 
-    choice: BackendChoice
-    """How the network is evaluated."""
-    kind: str
-    """Where the games in progress are: cpu, cuda or actors."""
-    actors: ActorStatus | None
+    @property
+    def choice(self) -> BackendChoice:
+        """How the network is evaluated."""
+
+    @property
+    def kind(self) -> str:
+        """Where the games in progress are: cpu, cuda or actors."""
+
+    @property
+    def actors(self) -> ActorStatus | None:
+        """The state of the actors, None without any."""
 
     def play(self, iteration: int, *, progress: float, check: Check) -> Step:
         """Play an iteration, or return what actors have sent; `check` may raise to stop."""
@@ -273,7 +279,7 @@ class TrainingLoop:
             rows_owed=self.rows_owed,
             shards=self.window.shard_numbers,
             selfplay=self.selfplay.kind,
-            inference=self.selfplay.choice.method,
+            inference=self.selfplay.choice.backend,
             precision=self.learner.precision,
         )
         return Checkpoint.copy(position, self.learner.state(), self.selfplay.state())

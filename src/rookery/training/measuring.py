@@ -29,10 +29,10 @@ class LocalMeter:
                 note_unmeasured(self._run, iteration, "the run's time is over")
                 return
             self._run.show("measuring", measured=part / test.parts)
-            results.append(test.look(self._measured_player(), part))
+            results.append(test.measure_part(self._measured_player(), part))
         took = time.perf_counter() - begun
         self._run.reserve = RESERVE * took
-        self._run.record_strength(iteration, test.conclude(results), took=took)
+        self._run.record_strength(iteration, test.combine(results), took=took)
 
     def poll(self) -> None:
         """Record a measurement that is complete: it was recorded at once."""

@@ -39,7 +39,7 @@ def _cpu_evaluator(
     return CpuEvaluator(
         net,
         game.planes_shape,
-        method=backend,
+        backend=backend,
         batch_size=config.selfplay.games,
         compile_seconds=COMPILE_SECONDS if may_compile else 0.0,
     )
@@ -48,11 +48,22 @@ def _cpu_evaluator(
 def _gpu_evaluator(
     net: nn.Module, game: Game, device: torch.device, *, backend: str, config: Config
 ) -> GpuEvaluator:
-    return GpuEvaluator(net, game.planes_shape, device=device, method=backend)
+    return GpuEvaluator(net, game.planes_shape, device=device, backend=backend)
+
+
+def _cpu_learner(
+    game: Game,
+    net: nn.Module,
+    *,
+    config: LearningConfig,
+    seed: int,
+    on_smaller_parts: Callable[[LearningConfig], None],
+) -> CpuLearner:
+    return CpuLearner(game, net, config=config, seed=seed)
 
 
 PARTS = {
-    "cpu": DeviceParts(CPU_BACKENDS, _cpu_evaluator, CpuSelfPlayer, CpuLearner),
+    "cpu": DeviceParts(CPU_BACKENDS, _cpu_evaluator, CpuSelfPlayer, _cpu_learner),
     "cuda": DeviceParts(tuple(GPU_BACKENDS), _gpu_evaluator, GpuSelfPlayer, GpuLearner),
 }
 
@@ -64,10 +75,10 @@ def backends_on(device: torch.device) -> tuple[str, ...]:
 
 def fallback_notes(evaluator: Any) -> list[str]:
     """Return why a GPU does not evaluate a network in the fastest way, if so."""
-    if evaluator.choice.method not in GPU_BACKENDS:
+    if evaluator.choice.backend not in GPU_BACKENDS:
         return []
     dropped = evaluator.choice.dropped.items()
-    chosen = evaluator.choice.method
+    chosen = evaluator.choice.backend
     return [f"the network is evaluated by {chosen}: {backend} {why}" for backend, why in dropped]
 
 
@@ -94,7 +105,20 @@ def new_window(game: Game, config: ReplayConfig, device: torch.device) -> Window
 
 
 def new_learner(
-    game: Game, net: nn.Module, config: LearningConfig, *, device: torch.device, seed: int
-) -> Any:
-    """Return a learner in this process, on `device`."""
-    return PARTS[device.type].learner(game, net.to(device), config=config, seed=seed)
+    game: Game,
+    net: nn.Module,
+    config: LearningConfig,
+    *,
+    device: torch.device,
+    seed: int,
+    on_smaller_parts: Callable[[LearningConfig], None],
+) -> CpuLearner | GpuLearner:
+    """Return a learner in this process, on `device`.
+
+    `on_smaller_parts` is called with the new settings when a batch does not fit into memory and
+    has to be computed in more parts.
+    """
+    learner: CpuLearner | GpuLearner = PARTS[device.type].learner(
+        game, net.to(device), config=config, seed=seed, on_smaller_parts=on_smaller_parts
+    )
+    return learner

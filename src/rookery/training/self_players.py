@@ -23,10 +23,17 @@ MIN_GAMES = 16
 class SelfPlayer(Protocol):
     """Plays `games` games on one device with the newest weights that it was given."""
 
-    games: int
-    in_flight: int
-    """Calls of `start` that may wait for their `finish`: on a GPU one plays while one is read."""
-    evaluator: CpuEvaluator | GpuEvaluator
+    @property
+    def games(self) -> int:
+        """The number of games."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many started calls may be unfinished: a GPU plays one while another is read."""
+
+    @property
+    def evaluator(self) -> CpuEvaluator | GpuEvaluator:
+        """What evaluates the network."""
 
     def load(self, net: nn.Module) -> None:
         """Play with these weights from now on."""

@@ -65,7 +65,7 @@ class RunPanel:
         history, sections = self._status.history, []
         if ranks := history.learning.get("ranks"):
             sections.append(_worker_section(ranks, lambda n: workers.trainer_table(history, n)))
-        if pool := history.last.get("crew"):
+        if pool := history.last.get("actors"):
             actors = pool["workers"]
             sections.append(_worker_section(actors, lambda n: workers.actor_table(actors, n)))
         if notes := list(history.notes)[-MAX_NOTES:]:

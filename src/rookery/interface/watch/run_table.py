@@ -51,7 +51,7 @@ def rows(status: RunStatus) -> Iterator[Row]:
         yield "", _measure(history)
     if history.usage:
         yield "device", _usage(history.usage)
-    if actors := history.last.get("crew"):
+    if actors := history.last.get("actors"):
         yield "actors", _actors(actors)
 
 

@@ -9,7 +9,7 @@ from rookery.games import Game
 from rookery.training.actors.pool import ActorPool
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.queue import TaskQueue
-from rookery.training.evaluation.tasks import StrengthTask
+from rookery.training.evaluation.tasks import StrengthTask, source_of
 from rookery.training.measuring import note_unmeasured
 from rookery.training.run import Run
 
@@ -40,9 +40,9 @@ class ActorMeter:
             simulations=config.run.strength_simulations,
             search=config.search,
             weights=folder.pack_weights(net, step=0),
-            inference=self._actors.choice.method,
+            inference=self._actors.choice.backend,
         )
-        task = StrengthTask(self._game.source, player, config.run.seed, self._game.digest)
+        task = StrengthTask(source_of(self._game), player, config.run.seed, self._game.digest)
         queue = self._actors.evaluate((task,))
         self._measurement = _Measurement(iteration, task, queue, time.perf_counter())
 

@@ -88,6 +88,8 @@ class ActorPool:
         self._informed: set[int] = set()
         """Actors that know the tasks of the queue."""
         self._iteration, self._progress = 0, 0.0
+        self._begun = self._attended = 0.0
+        self._learner_waited = self._games_waited = 0.0
         self._begin_iteration()
 
     @property
@@ -303,7 +305,7 @@ class ActorPool:
             "digest": self._game.digest,
             "device": device,
             "games": self.games_each,
-            "backend": self.choice.method if is_alike else "auto",
+            "backend": self.choice.backend if is_alike else "auto",
             "number": number,
             "incarnation": incarnation + 1000 * self._era,
         }

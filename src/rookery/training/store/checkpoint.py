@@ -1,4 +1,4 @@
-"""Everything a stopped run needs to continue as if it had never stopped, in one safetensors file."""
+"""Everything a stopped run needs to continue as if it had never stopped, in one file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

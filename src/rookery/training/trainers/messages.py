@@ -42,7 +42,7 @@ class JoinGroup(Message):
     source: int
     """The rank from whose state all members continue."""
     backend: str
-    patience: float
+    silence_seconds: float
     """Seconds that a member may keep the others waiting."""
     meeting: Meeting
 

@@ -98,7 +98,7 @@ class TrainerPool:
         self._root_reply: Learned | None = None
         self._fetched: Arrays = {}
         self._futile_groups, self._break_reason = 0, ""
-        policy = RestartPolicy(silence_seconds=self.config.patience, first_pause=0.1)
+        policy = RestartPolicy(silence_seconds=self.config.silence_seconds, first_pause=0.1)
         self._pool = WorkerPool(
             "trainer", placement.workers, self._start, policy=policy, on_event=on_event
         )
@@ -285,7 +285,7 @@ class TrainerPool:
             size=len(self._members),
             source=source,
             backend=self._placement.backend,
-            patience=self.config.patience,
+            silence_seconds=self.config.silence_seconds,
             meeting=self._rendezvous.meeting,
         )
 

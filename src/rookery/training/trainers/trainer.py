@@ -165,7 +165,7 @@ class Trainer:
             size=message.size,
             address=message.meeting.address(),
             backend=message.backend,
-            patience=message.patience,
+            silence_seconds=message.silence_seconds,
         )
         self.learner.join(place, message.source)
         return Joined()
