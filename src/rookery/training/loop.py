@@ -122,6 +122,8 @@ class TrainingLoop:
         self.rows_owed = 0.0
         """Rows that are still to be learned from, for the rows that have arrived."""
         self.boundary: Checkpoint | None = None
+        self._learned: list[LearnReport] = []
+        """Reports that are not yet recorded."""
 
     def train(self) -> None:
         """Train until the run's time or iterations are over, or the callback raises Stopped."""
@@ -248,12 +250,13 @@ class TrainingLoop:
         )
 
     def _record(self, played: list[SelfPlayReport], learned: list[LearnReport]) -> None:
-        self.run.record_iteration(
-            merge_played(played) if played else None,
-            merge_learned(learned) if learned else None,
-            self.window,
-            **self.selfplay.figures(),
-        )
+        """Record an iteration; on a GPU the first one has nothing to report yet."""
+        self._learned += learned
+        if played:
+            report = merge_learned(self._learned) if self._learned else None
+            facts = self.selfplay.figures()
+            self.run.record_iteration(merge_played(played), report, self.window, **facts)
+            self._learned = []
         self.meter.poll()
 
     def _show(self, phase: str, **news: object) -> None:

@@ -103,7 +103,7 @@ class Run:
 
     def record_iteration(
         self,
-        played: SelfPlayReport | None,
+        played: SelfPlayReport,
         learned: LearnReport | None,
         window: Window,
         **facts: object,

@@ -238,7 +238,10 @@ def _item_hints(origin: Hint, arguments: Sequence[Hint], length: int) -> Sequenc
 
 def _split(hint: Hint) -> tuple[Any, tuple[Hint, ...]]:
     """Return the class of a type hint and the arguments of its brackets."""
-    return get_origin(hint) or hint, get_args(hint)
+    origin = get_origin(hint) or hint
+    if hasattr(origin, "__value__"):  # an alias, as NDArray is from NumPy 2.5 on
+        return _split(origin.__value__)
+    return origin, get_args(hint)
 
 
 def _name(hint: Hint) -> str:
