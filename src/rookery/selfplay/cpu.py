@@ -103,9 +103,9 @@ class CpuSelfPlay:
         repetitions = self._search.repetitions
         self._kernels.advance(rows, tuple(others), self._roots, repetitions, moves, self._params)
         ended = np.flatnonzero(self._games.results != ONGOING)
-        rows = [self._rows_of(int(g)) for g in ended]
+        finished = [self._rows_of(int(g)) for g in ended]
         self._restart(ended)
-        return rows
+        return finished
 
     def _rows_of(self, g: int) -> Rows:
         length = int(self._games.lengths[g])
