@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet -c constraints.txt
 RUN := runs/tictactoe-demo
-# What compiles kernels for GPUs, apart from the rest: without it tests/test_kernels.py is left out.
+# The compilers of GPU kernels, in a folder of their own; without them tests/test_kernels.py is skipped.
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev test check format
+.PHONY: demo install dev test test-slow test-gpu check format
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -42,12 +42,18 @@ check: dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Tests that begin processes and watch clocks come last, one after the other, on a machine of their own.
+# Tests that start processes and measure time come last, one after the other.
 ALONE := tests/cluster tests/training tests/workers
 
 test: check
 	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder $(ALONE:%=--ignore=%)
 	$(BIN)/pytest $(ALONE)
+
+test-slow: dev
+	$(BIN)/pytest -m slow
+
+test-gpu: dev
+	$(BIN)/pytest -m gpu
 
 format: dev
 	$(BIN)/ruff check --fix

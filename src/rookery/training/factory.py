@@ -1,6 +1,7 @@
 """How the parts of a run are chosen and put together."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 import torch
@@ -70,15 +71,19 @@ def new_loop(folder: RunFolder, callback: ProgressCallback) -> TrainingLoop:
         iteration=position.iteration if position else 0,
         seconds=position.seconds if position else 0.0,
     )
-    if found is None:
-        _check_beginning(run)
-    run.stats.forget_after(run.iteration)
-    loop = _Builder(run, position).build()
-    if found is not None:
-        _check_games(run, found.position, loop.selfplay)
-        loop.restore(found)
-        loop.window.refill(_read_shards(run, found.position), found.position.rows_made)
-    _record_start(loop, "resumed" if found else "started")
+    with ExitStack() as on_error:
+        on_error.callback(run.close)
+        if found is None:
+            _check_beginning(run)
+        run.stats.forget_after(run.iteration)
+        loop = _Builder(run, position).build()
+        on_error.callback(loop.close)
+        if found is not None:
+            _check_games(run, found.position, loop.selfplay)
+            loop.restore(found)
+            loop.window.refill(_read_shards(run, found.position), found.position.rows_made)
+        _record_start(loop, "resumed" if found else "started")
+        on_error.pop_all()
     return loop
 
 

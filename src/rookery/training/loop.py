@@ -183,9 +183,10 @@ class TrainingLoop:
         self.run.stats.forget_after(self.boundary.position.iteration)
 
     def restore(self, found: Checkpoint) -> None:
-        """Continue from a checkpoint."""
+        """Continue from a checkpoint; games that actors play begin again."""
         self.learner.restore(found.learner)
-        self.selfplay.restore(found.selfplay)
+        if found.position.selfplay == self.selfplay.kind:
+            self.selfplay.restore(found.selfplay)
         self.rows_owed = found.position.rows_owed
 
     def close(self) -> None:
