@@ -1,4 +1,4 @@
-"""Tiny runs of Tic-Tac-Toe, on one thread: as many as another process uses in these tests."""
+"""Tiny runs of Tic-Tac-Toe on one thread, which other processes in these tests use as well."""
 
 import json
 import os
@@ -35,26 +35,26 @@ TINY = [
     "learning.warmup_updates=5",
     "learning.precision=float32",
 ]
-TIMES = ("seconds", "rows_per_second")
+TIMES = ("seconds", "took", "rows_per_second")
 EVENTS = ("started", "resumed")
 
 
 @dataclass(frozen=True)
 class Trace:
-    """All that a run leaves behind, but for times and the number of stretches it took."""
+    """Everything a run leaves behind, except times and the number of sessions."""
 
     weights: bytes
-    """The last net that plays, as it lies on the disk."""
+    """The newest weights file."""
     position: dict[str, Any]
     arrays: dict[str, bytes]
-    """The learner's and the games' arrays in the checkpoint."""
+    """Arrays of the learner and of self-play in the checkpoint."""
     shards: dict[str, bytes]
     stats: list[str]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Nets this small lose more by sharing work than they win."""
+    """Compute on one thread: networks this small lose time when they share work."""
     before = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(1)
     numba.set_num_threads(1)
@@ -65,7 +65,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """The variables under which another process finds this Rookery and computes the same bits."""
+    """Environment of other processes: they import this Rookery and compute the same bits."""
     source = str(Path(rookery.__file__).parents[1])
     threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     return {**os.environ, "PYTHONPATH": source, **threads}
@@ -73,46 +73,46 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def tiny() -> list[str]:
-    """The settings that shrink a run to a second or two."""
+    """Settings that shorten a run to a second or two."""
     return list(TINY)
 
 
 @pytest.fixture(scope="session")
 def tiny_config() -> Config:
-    """A run of Tic-Tac-Toe with those settings."""
+    """The settings of a tiny run of Tic-Tac-Toe."""
     return apply(recipe_for("tictactoe"), TINY)
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, tiny_config: Config) -> RunFolder:
-    """A finished run, never stopped, with measurements of strength; only to be read."""
+    """A finished run that was never stopped and measured its strength; read-only."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rookery.training.ring.strength_test_for", brief_ruler)
+        patch.setattr("rookery.training.measuring.strength_test_for", short_test)
         config = apply(tiny_config, ["run.strength_every=4"])
         folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "finished", config)
-        train(folder, lambda moment: None)
+        train(folder, lambda progress: None)
     return folder
 
 
 @pytest.fixture
 def quick_strength(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Strength is measured in a few games: every position of Tic-Tac-Toe takes seconds."""
-    monkeypatch.setattr("rookery.training.ring.strength_test_for", brief_ruler)
+    """Measure strength in two games: the test of all positions takes seconds."""
+    monkeypatch.setattr("rookery.training.measuring.strength_test_for", short_test)
 
 
-def brief_ruler(game: Any) -> MatchTest:
-    """A real ruler, but a short one."""
+def short_test(game: Any) -> MatchTest:
+    """Return a real strength test of two games."""
     return MatchTest(game, games=2)
 
 
 @pytest.fixture(scope="session")
 def trace() -> Callable[[Path], Trace]:
-    """Reads what a run has left behind."""
+    """Return a function that reads what a run has left behind."""
     return read_trace
 
 
 def read_trace(run: Path) -> Trace:
-    """What the run in a folder has left behind."""
+    """Return what the run in a folder has left behind."""
     found = Checkpoint.load(run)
     assert found is not None
     parts = (found.learner, found.selfplay)
@@ -128,12 +128,12 @@ def read_trace(run: Path) -> Trace:
 
 
 def exact(array: np.ndarray) -> bytes:
-    """An array with its shape and type, bit for bit."""
+    """Return the shape, type and bytes of an array."""
     return f"{array.dtype} {array.shape} ".encode() + array.tobytes()
 
 
 def without_times(value: Any) -> Any:
-    """A line of the statistics without what the clock decides."""
+    """Return a line of the statistics without times."""
     if isinstance(value, dict):
         return {name: without_times(v) for name, v in value.items() if name not in TIMES}
     return value
