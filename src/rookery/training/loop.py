@@ -256,7 +256,9 @@ class TrainingLoop:
         if played:
             report = merge_learned(self._learned) if self._learned else None
             facts = self.selfplay.figures()
-            self.run.record_iteration(merge_played(played), report, self.window, **facts)
+            self.run.record_iteration(
+                merge_played(played), report, self.window, is_exact=self._resumes_exactly, **facts
+            )
             self._learned = []
         self.meter.poll()
 

@@ -106,9 +106,11 @@ class Run:
         played: SelfPlayReport,
         learned: LearnReport | None,
         window: Window,
+        *,
+        is_exact: bool,
         **facts: object,
     ) -> None:
-        """Add the line of an iteration."""
+        """Add the line of an iteration; in an exact run it does not depend on the clock."""
         self.stats.append(
             "iteration",
             self.iteration,
@@ -116,7 +118,7 @@ class Run:
             progress=self.progress(),
             selfplay=played,
             learning=learned,
-            window=self._statistics(window),
+            window=self._statistics(window, is_exact=is_exact),
             device=self._monitor.read(),
             **facts,
         )
@@ -158,10 +160,10 @@ class Run:
             if path not in kept:
                 path.unlink()
 
-    def _statistics(self, window: Window) -> WindowStatistics:
-        """Return figures of the window; those that take long to compute may be a little old."""
+    def _statistics(self, window: Window, *, is_exact: bool) -> WindowStatistics:
+        """Return figures of the window; unless exact, those that take long may be a little old."""
         begun = self.seconds()
-        if self._window_statistics is None or begun >= self._next_statistics:
+        if is_exact or self._window_statistics is None or begun >= self._next_statistics:
             self._window_statistics = window.statistics(self.iteration)
             self._next_statistics = begun + (self.seconds() - begun) / STATISTICS_SHARE
         return replace(self._window_statistics, rows=len(window), rows_made=window.rows_made)
