@@ -1,18 +1,20 @@
-"""The checkpoint file: what goes in comes out, and damage is noticed."""
+"""The checkpoint file: arrays come back bit for bit, and damage is detected."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rookery.base import FileDamaged, RunFolderError, write_arrays
-from rookery.training.store.checkpoint import Checkpoint, RunPosition, copied
+from rookery.base import FileDamaged, write_arrays
+from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
 
 POSITION = RunPosition(
     iteration=12,
     seconds=3.25,
     rows_made=700,
+    rows_owed=12.5,
     shards=(3, 4, 5),
+    selfplay="cpu",
     inference="float32",
     precision="bfloat16",
 )
@@ -30,7 +32,7 @@ def test_there_is_none_before_the_first(tmp_path: Path) -> None:
     assert Checkpoint.load(tmp_path) is None
 
 
-def test_what_was_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
+def test_a_loaded_checkpoint_equals_the_saved_one(tmp_path: Path) -> None:
     Checkpoint(POSITION, LEARNER, SELFPLAY).save(tmp_path)
     found = Checkpoint.load(tmp_path)
     assert found is not None and found.position == POSITION
@@ -41,39 +43,38 @@ def test_what_was_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
             assert part[name].tobytes() == array.tobytes()
 
 
-def test_records_of_games_come_back(tmp_path: Path) -> None:
+def test_game_states_come_back_as_bytes(tmp_path: Path) -> None:
     states = np.zeros(2, [("mover", np.uint16), ("waiter", np.uint16)])
     states["waiter"] = 0o421, 0o777
     Checkpoint(POSITION, LEARNER, {"roots": states}).save(tmp_path)
     found = Checkpoint.load(tmp_path)
     assert found is not None
-    target = np.zeros_like(states)
-    target[...] = found.selfplay["roots"]
-    assert target.tobytes() == states.tobytes()
+    assert found.selfplay["roots"].tobytes() == states.tobytes()
+    assert found.selfplay["roots"].shape == (2, states.itemsize)
 
 
-def test_a_later_one_replaces_the_earlier(tmp_path: Path) -> None:
+def test_a_new_checkpoint_replaces_the_old_one(tmp_path: Path) -> None:
     Checkpoint(POSITION, LEARNER, SELFPLAY).save(tmp_path)
     Checkpoint(POSITION, {"updates": np.zeros(1)}, SELFPLAY).save(tmp_path)
     found = Checkpoint.load(tmp_path)
     assert found is not None and list(found.learner) == ["updates"]
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
 @pytest.mark.parametrize("where", [0.0, 0.3, 0.6, 0.99])
-def test_a_cut_file_is_damaged(tmp_path: Path, where: float) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path, where: float) -> None:
     Checkpoint(POSITION, LEARNER, SELFPLAY).save(tmp_path)
-    path = tmp_path / "checkpoint"
+    path = tmp_path / NAME
     whole = path.read_bytes()
     path.write_bytes(whole[: int(where * len(whole))])
-    with pytest.raises(FileDamaged, match="checkpoint is truncated"):
+    with pytest.raises(FileDamaged, match=r"checkpoint\.safetensors is truncated"):
         Checkpoint.load(tmp_path)
 
 
 @pytest.mark.parametrize("where", [0.0, 0.3, 0.6, 0.99])
-def test_an_altered_bit_is_noticed(tmp_path: Path, where: float) -> None:
+def test_a_flipped_bit_is_detected(tmp_path: Path, where: float) -> None:
     Checkpoint(POSITION, LEARNER, SELFPLAY).save(tmp_path)
-    path = tmp_path / "checkpoint"
+    path = tmp_path / NAME
     raw = bytearray(path.read_bytes())
     raw[int(where * len(raw))] ^= 4
     path.write_bytes(bytes(raw))
@@ -81,20 +82,15 @@ def test_an_altered_bit_is_noticed(tmp_path: Path, where: float) -> None:
         Checkpoint.load(tmp_path)
 
 
-def test_another_file_in_its_place_is_refused(tmp_path: Path) -> None:
-    write_arrays(tmp_path / "checkpoint", SELFPLAY, {"kind": "shard"})
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    write_arrays(tmp_path / NAME, SELFPLAY, {"kind": "shard"})
     with pytest.raises(FileDamaged, match="is not a checkpoint"):
         Checkpoint.load(tmp_path)
 
 
-def test_a_missing_part_is_told(tmp_path: Path) -> None:
-    Checkpoint(POSITION, LEARNER, {}).save(tmp_path)
-    with pytest.raises(RunFolderError, match="no selfplay/ part"):
-        Checkpoint.load(tmp_path)
-
-
-def test_copies_do_not_follow_the_original() -> None:
-    original = {"updates": np.array([1])}
-    taken = copied(original)
-    original["updates"][0] = 2
-    assert taken["updates"].tolist() == [1]
+def test_a_checkpoint_does_not_follow_the_arrays_it_was_made_of() -> None:
+    learner, selfplay = {"updates": np.array([1])}, {"plies": np.array([3])}
+    taken = Checkpoint.copy(POSITION, learner, selfplay)
+    learner["updates"][0] = selfplay["plies"][0] = 9
+    assert taken.learner["updates"].tolist() == [1]
+    assert taken.selfplay["plies"].tolist() == [3]

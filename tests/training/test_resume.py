@@ -7,12 +7,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from rookery.base import RunFolderError
 from rookery.training import Progress, ProgressCallback, RunFolder, Stats, Stopped, apply, train
-from rookery.training.factory import _as_before
+from rookery.training.factory import _as_before, new_loop
 from rookery.training.store.checkpoint import Checkpoint
 
 Trace = Callable[[Path], Any]
@@ -82,6 +83,20 @@ def test_another_seed_gives_another_run(
     expected, found = trace(finished.path), trace(folder.path)
     for name in ("weights", "arrays", "shards", "stats"):
         assert getattr(found, name) != getattr(expected, name)
+
+
+def test_the_seed_reaches_the_first_weights(finished: RunFolder, tmp_path: Path) -> None:
+    first = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        config = apply(finished.config, [f"run.seed={seed}"])
+        loop = new_loop(RunFolder.create(tmp_path / name, config), ignore)
+        loop.close()
+        first.append(loop.learner.state())
+    weights = [name for name in first[0] if name.startswith("net.") and "conv.weight" in name]
+    assert weights
+    for name in weights:
+        assert np.array_equal(first[0][name], first[1][name])
+        assert not np.array_equal(first[0][name], first[2][name])
 
 
 @pytest.mark.parametrize(
@@ -227,9 +242,7 @@ def test_backends_of_another_device_are_measured_again(copy: RunFolder) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [("int8", "auto"), ("float16", "float16")])
-def test_int8_is_not_kept_unless_it_is_asked_for(
-    copy: RunFolder, before: str, after: str
-) -> None:
+def test_int8_is_not_kept_unless_it_is_asked_for(copy: RunFolder, before: str, after: str) -> None:
     position = replace(Checkpoint.load(copy.path).position, inference=before)
     config = apply(copy.config, ["run.inference=auto"])
     _, inference = _as_before(config, position, torch.device("cuda"))
