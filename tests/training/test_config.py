@@ -1,4 +1,4 @@
-"""The whole configuration: changed by name, written as JSON, checked at the door."""
+"""Settings: changed by name, written as JSON, validated when they are read."""
 
 import json
 from dataclasses import asdict
@@ -18,7 +18,7 @@ def test_a_setting_is_changed_by_its_dotted_path() -> None:
     assert changed.search.prove is False
 
 
-def test_everything_else_stays_and_the_last_assignment_wins() -> None:
+def test_other_settings_stay_and_the_last_assignment_wins() -> None:
     changed = apply(PLAIN, ["net.width=8", "net.width=16"])
     tree = asdict(PLAIN)
     tree["net"]["width"] = 16
@@ -26,7 +26,7 @@ def test_everything_else_stays_and_the_last_assignment_wins() -> None:
     assert PLAIN.net.width != 16
 
 
-def test_a_text_may_hold_commas_and_equal_signs() -> None:
+def test_a_text_may_contain_commas_and_equal_signs() -> None:
     changed = apply(PLAIN, ["selfplay.simulations=16, 32@0.5"])
     assert changed.selfplay.schedule() == ((0.0, 16), (0.5, 32))
     with pytest.raises(ConfigError, match="got 'a=b'"):
@@ -35,14 +35,16 @@ def test_a_text_may_hold_commas_and_equal_signs() -> None:
 
 def test_every_named_setting_can_be_set_to_what_it_is() -> None:
     for name in setting_names():
-        room, _, field = name.partition(".")
-        value = getattr(getattr(PLAIN, room), field)
+        section, _, field = name.partition(".")
+        value = getattr(getattr(PLAIN, section), field)
         assert apply(PLAIN, [f"{name}={value}"]) == PLAIN
 
 
 def test_the_names_are_those_of_the_written_config() -> None:
     tree = json.loads(to_json(PLAIN))
-    names = [f"{room}.{n}" for room, part in tree.items() if isinstance(part, dict) for n in part]
+    names = [
+        f"{section}.{n}" for section, part in tree.items() if isinstance(part, dict) for n in part
+    ]
     assert setting_names() == names
     assert "game" in tree and "game" not in names
 
@@ -57,19 +59,21 @@ def test_the_names_are_those_of_the_written_config() -> None:
         ("learning.learning-rate", "learning.learning_rate"),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_nearest(path: str, nearest: str) -> None:
+def test_the_error_for_an_unknown_name_suggests_the_nearest(path: str, nearest: str) -> None:
     with pytest.raises(UnknownName, match=f"did you mean {nearest}[?]"):
         apply(PLAIN, [f"{path}=8"])
 
 
 @pytest.mark.parametrize("path", ["game", "recipe", "run", "run.", "", ".", "run.progress", "x"])
-def test_what_is_no_setting_cannot_be_set(path: str) -> None:
+def test_only_settings_can_be_set(path: str) -> None:
     with pytest.raises(UnknownName, match="unknown setting"):
         apply(PLAIN, [f"{path}=connect4"])
 
 
 def test_an_assignment_needs_an_equal_sign() -> None:
-    with pytest.raises(ConfigError, match=r"looks like search.considered=8, got 'run.seed'"):
+    with pytest.raises(
+        ConfigError, match=r"expected a setting like search.considered=8, got 'run.seed'"
+    ):
         apply(PLAIN, ["run.seed"])
 
 
@@ -93,18 +97,18 @@ OUT_OF_RANGE = [
 
 
 @pytest.mark.parametrize(("path", "text"), OUT_OF_RANGE)
-def test_a_value_out_of_range_is_told_with_its_path(path: str, text: str) -> None:
+def test_the_error_for_a_value_out_of_range_names_the_setting(path: str, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         apply(PLAIN, [f"{path}={text}"])
     assert path in str(caught.value) and text in str(caught.value)
 
 
 @pytest.mark.parametrize(("path", "text"), [p for p in OUT_OF_RANGE if p[1] not in ("nan", "inf")])
-def test_so_is_one_in_a_file_in_the_same_words(path: str, text: str) -> None:
-    room, _, name = path.partition(".")
+def test_a_value_out_of_range_in_a_file_gives_the_same_error(path: str, text: str) -> None:
+    section, _, name = path.partition(".")
     tree = asdict(PLAIN)
-    is_text = isinstance(tree[room][name], str)
-    tree[room][name] = text if is_text else json.loads(text)
+    is_text = isinstance(tree[section][name], str)
+    tree[section][name] = text if is_text else json.loads(text)
     with pytest.raises(ConfigError) as from_file:
         from_json(json.dumps(tree))
     with pytest.raises(ConfigError) as from_command:
@@ -113,18 +117,18 @@ def test_so_is_one_in_a_file_in_the_same_words(path: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["many", "", "1.5", "[1]"])
-def test_a_value_of_another_kind_is_told_with_its_path(text: str) -> None:
+def test_the_error_for_a_value_of_another_type_names_the_setting(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^run\.moves: .* got "):
         apply(PLAIN, [f"run.moves={text}"])
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_config_survives_its_file(recipe: str) -> None:
+def test_settings_read_from_a_file_equal_those_written(recipe: str) -> None:
     config = apply(RECIPES[recipe](), ["run.seed=7", "learning.learning_rate=0.1"])
     assert from_json(to_json(config)) == config
 
 
-def test_a_file_without_some_settings_takes_the_defaults() -> None:
+def test_settings_missing_in_a_file_have_their_defaults() -> None:
     assert from_json('{"game": "x", "recipe": "y", "run": {"moves": 3}}') == Config(
         game="x", recipe="y", run=RunConfig(moves=3)
     )
@@ -160,13 +164,15 @@ def test_a_file_of_another_shape_is_refused_in_one_short_line(text: str, found: 
     ("minutes", "iterations", "progress"),
     [(0, 0, 0.0), (1, 0, 0.5), (0, 40, 0.25), (1, 40, 0.5), (1, 12, 10 / 12), (0.25, 0, 1.0)],
 )
-def test_progress_follows_what_ends_first(minutes: float, iterations: int, progress: float) -> None:
+def test_progress_follows_the_limit_that_is_reached_first(
+    minutes: float, iterations: int, progress: float
+) -> None:
     run = RunConfig(minutes=minutes, iterations=iterations)
     assert run.progress(seconds=30, iteration=10) == progress
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_settings_that_belong_together_may_come_in_any_order(order: int) -> None:
+def test_settings_that_depend_on_each_other_may_come_in_any_order(order: int) -> None:
     pair = ["replay.window_min=100000", "replay.window_max=200000"]
     replay = apply(PLAIN, pair[::order]).replay
     assert (replay.window_min, replay.window_max) == (100000, 200000)

@@ -1,4 +1,4 @@
-"""The run folder: made once, opened only where it is whole and ours, trained by one process."""
+"""The run folder: created once, opened only if it is complete, trained by one process."""
 
 import json
 import shutil
@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from rookery.base import ConfigError, FileDamaged, RookeryError, RunFolderError
-from rookery.nets import build_net
+from rookery.interface.cli.app import run
 from rookery.training import Config, RunFolder, apply, from_json
+from rookery.training.store.origin import new_net
 
 HOLD = """
 import fcntl, sys
@@ -28,7 +29,7 @@ def folder(tmp_path: Path, tiny_config: Config) -> RunFolder:
 
 
 def content(path: Path) -> dict[str, bytes]:
-    """Every file in a folder."""
+    """Return the content of every file in a folder."""
     files = (file for file in sorted(path.rglob("*")) if file.is_file())
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
@@ -46,7 +47,7 @@ def test_a_new_folder_holds_its_config_before_the_first_game(
     assert folder.config == tiny_config and folder.game.name == "tictactoe"
     assert from_json((path / "config.json").read_text()) == tiny_config
     assert json.loads((path / "run.json").read_text()) == {
-        "format": 1,
+        "format": 2,
         "game": "tictactoe",
         "version": 1,
     }
@@ -68,7 +69,9 @@ def test_what_exists_is_never_touched(tmp_path: Path, tiny_config: Config) -> No
     assert content(tmp_path) == before
 
 
-def test_a_run_that_exists_may_be_gone_on_with(tmp_path: Path, tiny_config: Config) -> None:
+def test_the_error_for_an_existing_run_names_the_resume_command(
+    tmp_path: Path, tiny_config: Config
+) -> None:
     path = RunFolder.create(tmp_path / "my run", tiny_config).path
     with pytest.raises(RunFolderError, match=f"go on with `rookery resume '{path}'` or choose"):
         RunFolder.create(path, tiny_config)
@@ -80,7 +83,7 @@ def test_an_unknown_game_leaves_no_folder(tmp_path: Path, tiny_config: Config) -
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_no_folder_cannot_be_opened(tmp_path: Path) -> None:
+def test_a_path_without_a_run_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for name in ("nothing", "file"):
         with pytest.raises(RunFolderError, match="is not a run folder; start one with"):
@@ -88,13 +91,13 @@ def test_what_is_no_folder_cannot_be_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", ["run.json", "config.json"])
-def test_a_half_written_folder_is_refused(folder: RunFolder, lost: str) -> None:
+def test_an_incomplete_folder_is_refused(folder: RunFolder, lost: str) -> None:
     (folder.path / lost).unlink()
     with pytest.raises(RunFolderError, match=rf"not a whole run folder \({lost} is missing\)"):
         RunFolder(folder.path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", "{}", '{"format": 1}', '{"format": "x"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "{}", '{"format": 2}', '{"format": "x"}'])
 def test_a_damaged_identity_is_refused(folder: RunFolder, text: str) -> None:
     (folder.path / "run.json").write_text(text)
     with pytest.raises(FileDamaged, match=r"run\.json is damaged"):
@@ -102,16 +105,28 @@ def test_a_damaged_identity_is_refused(folder: RunFolder, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["run.json", "config.json"])
-def test_bytes_that_are_no_text_are_refused(folder: RunFolder, name: str) -> None:
+def test_files_that_are_not_text_are_refused(folder: RunFolder, name: str) -> None:
     (folder.path / name).write_bytes(b"\xff\xfe")
     with pytest.raises(FileDamaged, match=f"{name} is damaged"):
         RunFolder(folder.path)
 
 
 def test_a_newer_format_asks_for_an_upgrade(folder: RunFolder) -> None:
-    rewrite(folder.path / "run.json", format=2)
-    with pytest.raises(RunFolderError, match=r"newer Rookery \(format 2, this one knows 1\); upg"):
+    rewrite(folder.path / "run.json", format=3)
+    with pytest.raises(RunFolderError, match=r"newer Rookery \(format 3, this one reads 2\); upg"):
         RunFolder(folder.path)
+
+
+def test_an_older_format_is_refused_with_one_clear_line(
+    folder: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(folder.path / "run.json", format=1)
+    before = content(folder.path)
+    assert run(["resume", str(folder.path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{folder.path} was written by an older Rookery (format 1, this one reads 2)" in error
+    assert "start a new run with --init" in error and error.count("\n") == 1
+    assert content(folder.path) == before
 
 
 @pytest.mark.parametrize(
@@ -141,7 +156,7 @@ def test_what_the_checkpoint_depends_on_cannot_change(folder: RunFolder, setting
     assert content(folder.path) == before
 
 
-def test_another_process_keeps_us_out_until_it_ends(folder: RunFolder) -> None:
+def test_the_lock_of_another_process_holds_until_it_ends(folder: RunFolder) -> None:
     command = [sys.executable, "-c", HOLD, str(folder.path / ".lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
@@ -152,23 +167,22 @@ def test_another_process_keeps_us_out_until_it_ends(folder: RunFolder) -> None:
         folder.lock().close()
 
 
-def test_the_lock_can_be_taken_again_once_closed(folder: RunFolder) -> None:
+def test_a_released_lock_can_be_taken_again(folder: RunFolder) -> None:
     with folder.lock(), pytest.raises(RunFolderError):
         folder.lock()
     folder.lock().close()
 
 
-def test_drafts_of_a_killed_process_are_swept_away(folder: RunFolder) -> None:
+def test_drafts_of_a_killed_process_are_deleted(folder: RunFolder) -> None:
     before = content(folder.path)
-    (folder.path / ".checkpoint.123.draft").write_bytes(b"half")
-    (folder.path / "replay" / ".000001.shard.123.draft").write_bytes(b"half")
+    (folder.path / ".checkpoint.safetensors.123.draft").write_bytes(b"half")
+    (folder.path / "replay" / ".000001.safetensors.123.draft").write_bytes(b"half")
     folder.lock().close()
     assert content(folder.path) == {**before, ".lock": b""}
 
 
-def test_weights_come_back_by_iteration_the_newest_by_default(folder: RunFolder) -> None:
-    rules = folder.game
-    net = build_net(folder.config.net, rules.planes_shape, rules.num_actions)
+def test_weights_are_loaded_by_iteration_the_newest_by_default(folder: RunFolder) -> None:
+    net = new_net(folder.config, folder.game)
     for iteration, step in ((9, 90), (10, 100), (2, 20)):
         folder.save_weights(net, iteration=iteration, step=step)
     assert folder.load_weights().header.step == 100
@@ -179,7 +193,7 @@ def test_weights_come_back_by_iteration_the_newest_by_default(folder: RunFolder)
         folder.load_weights(3)
 
 
-def test_a_run_without_weights_says_so(folder: RunFolder) -> None:
+def test_a_run_without_weights_is_reported(folder: RunFolder) -> None:
     with pytest.raises(RunFolderError, match="has no weights yet"):
         folder.load_weights()
 

@@ -1,4 +1,4 @@
-"""A run that begins with the weights of another: once, and then on its own."""
+"""Runs that start with the weights of another run."""
 
 import json
 from collections.abc import Callable
@@ -24,30 +24,28 @@ from rookery.training import (
     load_shipped,
     train,
 )
-from rookery.training.crewed import CrewedRing
-from rookery.training.host import HostRing
-from rookery.training.ring import Ring
+from rookery.training.factory import new_loop
 
 pytestmark = pytest.mark.usefixtures("quick_strength")
 
 
-def nothing(moment: Progress) -> None:
-    """A watcher that lets the run go on."""
+def ignore(progress: Progress) -> None:
+    """Let the run go on."""
 
 
 @pytest.fixture
 def first(finished: RunFolder) -> InitialWeights:
-    """What the finished run has reached."""
+    """The newest weights of the finished run."""
     return InitialWeights("runs/finished", finished.load_weights())
 
 
 @pytest.fixture
 def folder(tmp_path: Path, tiny_config: Config, first: InitialWeights) -> RunFolder:
-    """A new run that begins with it."""
+    """A new run that starts with these weights."""
     return RunFolder.create(tmp_path / "run", tiny_config, first)
 
 
-def test_a_folder_remembers_where_its_weights_come_from(
+def test_a_folder_records_where_its_weights_come_from(
     folder: RunFolder, first: InitialWeights
 ) -> None:
     opened = RunFolder(folder.path)
@@ -57,42 +55,43 @@ def test_a_folder_remembers_where_its_weights_come_from(
     assert opened.load_weights(0).fingerprint == first.weights.fingerprint
 
 
-def test_a_run_from_nothing_has_no_origin(finished: RunFolder) -> None:
+def test_a_run_from_scratch_has_no_origin(finished: RunFolder) -> None:
     assert finished.origin is None and finished.first_weights() is None
 
 
-@pytest.mark.parametrize("kind", [HostRing, CrewedRing])
-def test_every_ring_begins_with_them_and_counts_anew(
-    folder: RunFolder, first: InitialWeights, kind: type[Ring]
+@pytest.mark.parametrize("setting", ["run.actors=0", "run.actors=1", "learning.method=distributed"])
+def test_every_kind_of_run_starts_with_them_and_counts_from_zero(
+    folder: RunFolder, first: InitialWeights, setting: str
 ) -> None:
-    ring = kind(folder, nothing)
-    for net in (ring.learner.net, ring.learner.play_net):
-        state = net.state_dict()
-        assert all(torch.equal(state[name], first.weights.state[name]) for name in state)
-    assert ring.learner.updates == 0
-    started = next(Stats(folder.path).lines())
-    assert started["kind"] == "started" and started["origin"]["source"] == "runs/finished"
+    folder.change(apply(folder.config, [setting]))
+    loop = new_loop(folder, ignore)
+    loop.close()
+    state = loop.learner.play_net.state_dict()
+    assert all(torch.equal(state[name], first.weights.state[name]) for name in state)
+    assert loop.learner.updates == 0
+    started = [line for line in Stats(folder.path).lines() if line["kind"] == "started"]
+    assert [line["origin"]["source"] for line in started] == ["runs/finished"]
 
 
-def test_once_begun_a_run_needs_them_no_more(
+def test_a_run_with_a_checkpoint_no_longer_needs_them(
     folder: RunFolder, first: InitialWeights, tmp_path: Path, trace: Callable[[Path], Any]
 ) -> None:
-    straight = RunFolder.create(tmp_path / "straight", folder.config, first)
-    train(straight, nothing)
+    uninterrupted = RunFolder.create(tmp_path / "uninterrupted", folder.config, first)
+    train(uninterrupted, ignore)
 
-    def stop(moment: Progress) -> None:
-        if moment.iteration == 3:
+    def stop(progress: Progress) -> None:
+        if progress.iteration == 3:
             raise Stopped
 
     train(folder, stop)
     (folder.path / "weights" / "000000.safetensors").unlink()
-    train(RunFolder(folder.path), nothing)
-    expected, found = trace(straight.path), trace(folder.path)
+    train(RunFolder(folder.path), ignore)
+    expected, found = trace(uninterrupted.path), trace(folder.path)
     for field in fields(expected):
         assert getattr(found, field.name) == getattr(expected, field.name), field.name
 
 
-def test_another_shape_is_refused_and_leaves_no_folder(
+def test_a_network_of_another_shape_is_refused_and_leaves_no_folder(
     tmp_path: Path, tiny_config: Config, first: InitialWeights
 ) -> None:
     wide = apply(tiny_config, ["net.width=16"])
@@ -101,14 +100,14 @@ def test_another_shape_is_refused_and_leaves_no_folder(
     assert not (tmp_path / "run").exists()
 
 
-def test_another_game_is_refused(tmp_path: Path, tiny_config: Config) -> None:
+def test_weights_of_another_game_are_refused(tmp_path: Path, tiny_config: Config) -> None:
     other = InitialWeights("connect4", load_shipped(load_game("connect4")))
     config = replace(tiny_config, net=NetConfig(**vars(other.weights.header.config)))
     with pytest.raises(ConfigError, match="was this net trained for connect4"):
         RunFolder.create(tmp_path / "run", config, other)
 
 
-def test_a_damaged_origin_is_noticed(folder: RunFolder) -> None:
+def test_a_damaged_origin_is_detected(folder: RunFolder) -> None:
     path = folder.path / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "origin": {"from": "x"}}))
     with pytest.raises(FileDamaged, match="damaged"):

@@ -1,4 +1,4 @@
-"""Spaces by text: ranges and choices of settings, checked before anything is trained."""
+"""Search spaces: ranges and choices of settings, validated before anything is trained."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_space_is_read_back_from_its_own_texts(config: Config) -> None:
 
 
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
-def test_the_usual_space_holds_the_recipe_or_what_is_nearest(name: str) -> None:
+def test_the_default_space_contains_the_recipe_or_the_nearest_values(name: str) -> None:
     config = recipe_for(name)
     for dimension in default_space(config, load_game(name)):
         value = dimension.usual(config)
@@ -42,12 +42,12 @@ def test_the_usual_space_holds_the_recipe_or_what_is_nearest(name: str) -> None:
         apply(config, [dimension.setting(value)])  # type: ignore[arg-type]
 
 
-def test_what_is_fixed_is_not_searched(config: Config) -> None:
+def test_fixed_settings_are_not_searched(config: Config) -> None:
     names = {each.name for each in default_space(config, load_game("connect4"), ["learning.reuse"])}
     assert "learning.learning_rate" in names and "learning.reuse" not in names
 
 
-def test_values_are_written_as_people_type_them(config: Config) -> None:
+def test_values_are_written_as_users_type_them(config: Config) -> None:
     rate, considered = read_space(
         ["learning.learning_rate=1e-4..1e-2", "search.considered=2..9"], config
     )
@@ -72,11 +72,11 @@ def test_values_are_written_as_people_type_them(config: Config) -> None:
         ("search.prove=0..1", "is no number"),
     ],
 )
-def test_a_space_that_cannot_be_is_a_mistake(config: Config, text: str, found: str) -> None:
+def test_an_invalid_space_is_refused(config: Config, text: str, found: str) -> None:
     with pytest.raises(ConfigError, match=found.replace("?", r"\?").replace(".", r"\.")):
         read_space([text], config)
 
 
-def test_a_setting_is_searched_once(config: Config) -> None:
+def test_a_setting_can_be_searched_only_once(config: Config) -> None:
     with pytest.raises(ConfigError, match="in the space twice"):
         read_space(["learning.reuse=1..2", "learning.reuse=1..3"], config)

@@ -1,4 +1,4 @@
-"""The statistics: lines that are appended, survive a crash, and are forgotten where made again."""
+"""The statistics of a run: lines are appended, survive a crash, and can be forgotten."""
 
 import json
 from dataclasses import dataclass
@@ -19,23 +19,23 @@ class Inner:
 
 @dataclass(frozen=True)
 class Report:
-    """What a room reports."""
+    """A report of one part of the loop."""
 
     updates: int
     inner: Inner
 
 
 def kinds(stats: Stats) -> list[tuple[str, int]]:
-    """What the lines are about."""
+    """Return kind and iteration of every line."""
     return [(line["kind"], line["iteration"]) for line in stats.lines()]
 
 
-def test_no_file_has_no_lines(tmp_path: Path) -> None:
+def test_without_a_file_there_are_no_lines(tmp_path: Path) -> None:
     assert list(Stats(tmp_path).lines()) == []
     assert not list(tmp_path.iterdir())
 
 
-def test_an_event_is_one_line_with_its_reports_as_objects(tmp_path: Path) -> None:
+def test_an_event_is_one_line_with_reports_as_objects(tmp_path: Path) -> None:
     stats = Stats(tmp_path)
     stats.append("iteration", 3, learning=Report(7, Inner(0.5)), window=None, seconds=1.5)
     text = (tmp_path / "stats.jsonl").read_text()
@@ -49,7 +49,7 @@ def test_an_event_is_one_line_with_its_reports_as_objects(tmp_path: Path) -> Non
     }
 
 
-def test_lines_come_back_oldest_first_also_to_another_reader(tmp_path: Path) -> None:
+def test_lines_are_read_oldest_first_by_any_reader(tmp_path: Path) -> None:
     stats = Stats(tmp_path)
     made = [stats.append("started", 0), stats.append("iteration", 1, x=1)]
     assert list(Stats(tmp_path).lines()) == made
@@ -57,13 +57,13 @@ def test_lines_come_back_oldest_first_also_to_another_reader(tmp_path: Path) -> 
     assert list(stats.lines()) == made
 
 
-def test_a_line_is_on_the_disk_at_once(tmp_path: Path) -> None:
+def test_a_line_is_written_at_once(tmp_path: Path) -> None:
     line = Stats(tmp_path).append("started", 0)
     assert json.loads((tmp_path / "stats.jsonl").read_text()) == line
 
 
 @pytest.mark.parametrize("cut", [1, 5, 15])
-def test_a_last_line_cut_short_is_passed_over(tmp_path: Path, cut: int) -> None:
+def test_a_truncated_last_line_is_skipped(tmp_path: Path, cut: int) -> None:
     stats = Stats(tmp_path)
     stats.append("started", 0)
     stats.append("iteration", 1, x=1)
@@ -83,7 +83,7 @@ def test_lines_after_an_iteration_are_forgotten(tmp_path: Path) -> None:
     assert kinds(stats) == [("started", 0), *kept]
 
 
-def test_after_forgetting_a_cut_line_new_lines_stand_alone(tmp_path: Path) -> None:
+def test_lines_after_a_forgotten_truncated_line_are_whole(tmp_path: Path) -> None:
     stats = Stats(tmp_path)
     stats.append("started", 0)
     stats.append("iteration", 1)
@@ -93,7 +93,7 @@ def test_after_forgetting_a_cut_line_new_lines_stand_alone(tmp_path: Path) -> No
     assert kinds(stats) == [("started", 0), ("resumed", 0)]
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     stats = Stats(tmp_path)
     stats.path.symlink_to("/dev/full")
     with pytest.raises(DiskFull, match=r"no room left to write .*stats\.jsonl; free some space"):
@@ -101,7 +101,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [b"\xff\xfe\x00{", b'{"a": 1}', b"[1]", b"5", b'{"kind": "x"}'])
-def test_lines_that_are_none_are_passed_over(tmp_path: Path, odd: bytes) -> None:
+def test_invalid_lines_are_skipped(tmp_path: Path, odd: bytes) -> None:
     stats = Stats(tmp_path)
     stats.append("iteration", 1)
     with open(stats.path, "ab") as file:
