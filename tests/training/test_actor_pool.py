@@ -1,60 +1,122 @@
-"""How many actors there are, where they play, how a cluster is followed; no process is begun."""
+"""How many actors a pool has, where they play, and how it follows load and cluster."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
+from rookery import __version__
+from rookery.games import load_game
 from rookery.gpu import devices
-from rookery.training import Config, apply, recipe_for
-from rookery.training.actors import pool as fleet
-from rookery.training.actors.pool import ActorPool, actor_layout
-from rookery.workers import Message, WorkerEvent
-from rookery.workers.cluster import Capacity
+from rookery.nets import BackendChoice
+from rookery.replay import new_rows, to_columns
+from rookery.selfplay import SelfPlayReport
+from rookery.training import Config, Stopped, apply, recipe_for
+from rookery.training.actors import pool as actor_pool
+from rookery.training.actors.layout import actor_layout
+from rookery.training.actors.messages import ActorReady, GamesPlayed, NewWeights, Play
+from rookery.training.actors.pool import ActorPool
+from rookery.workers import Capacity, Message, WorkerEvent
+
+GAME = load_game("connect4")
 
 
 @dataclass
-class Paper:
-    """A worker that only exists on paper."""
+class FakeWorker:
+    """A worker that runs nowhere; a test fills its outbox."""
 
     name: str
     job: Mapping[str, Any]
     options: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        self.said: list[Message] = []
-        self.heard: list[Message] = []
+    outbox: list[Message] = field(default_factory=list)
+    inbox: list[Message] = field(default_factory=list)
 
     def received(self) -> list[Message]:
-        said, self.said = self.said, []
-        return said
+        messages, self.outbox = self.outbox, []
+        return messages
 
     def send(self, message: Message) -> None:
-        self.heard.append(message)
+        self.inbox.append(message)
 
-    def is_waiting(self) -> bool:
+    def is_queued(self) -> bool:
         return False
 
     def death(self) -> str:
         return ""
 
     def kill(self) -> None:
-        self.said = []
+        self.outbox = []
+
+    def say_ready(self) -> None:
+        self.outbox.append(ActorReady(__version__, self.job["games"]))
+
+    def carry_out_orders(self, *, positions: int = 9) -> None:
+        """Reply to all orders, each with `positions` positions and no finished game."""
+        orders = [message for message in self.inbox if isinstance(message, Play)]
+        self.inbox = [message for message in self.inbox if not isinstance(message, Play)]
+        self.outbox += [games_played(order.order, positions) for order in orders]
 
 
-class PaperCluster:
+def games_played(order: int, positions: int) -> GamesPlayed:
+    report = SelfPlayReport(0, positions, 0, 0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    return GamesPlayed(order, 0, report, to_columns(new_rows(GAME, 0)))
+
+
+class FakeCluster:
     def __init__(self, cpus: int, gpus: int) -> None:
-        self.room = Capacity(1, cpus, gpus)
-        self.workers: list[Paper] = []
+        self.found = Capacity(1, cpus, gpus)
+        self.workers: list[FakeWorker] = []
 
     def capacity(self) -> Capacity:
-        return self.room
+        return self.found
 
-    def start(self, name: str, role: Any, job: Mapping[str, Any], **options: Any) -> Paper:
-        self.workers.append(Paper(name, job, options))
+    def start(self, name: str, function: Any, job: Mapping[str, Any], **options: Any) -> FakeWorker:
+        self.workers.append(FakeWorker(name, job, options))
         return self.workers[-1]
+
+
+class FakeTime:
+    """A clock that advances only when a test or a pause says so."""
+
+    now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    fake = FakeTime()
+    monkeypatch.setattr(actor_pool, "time", fake)
+    return fake
+
+
+def new_actors(
+    config: Config,
+    cluster: FakeCluster | None,
+    *,
+    backend: str = "float32",
+    on_event: Callable[[WorkerEvent], None] = print,
+) -> ActorPool:
+    """Return a pool with its workers started, but not ready."""
+    actors = ActorPool(
+        GAME,
+        config,
+        choice=BackendChoice(backend),
+        era=0,
+        on_event=on_event,
+        cluster=cluster,  # type: ignore[arg-type]
+    )
+    actors.publish(nn.Identity(), 0, lambda: b"")
+    return actors
 
 
 def new_config(*settings: str) -> Config:
@@ -63,13 +125,13 @@ def new_config(*settings: str) -> Config:
 
 @pytest.fixture
 def four_cores_two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 
 
 @pytest.mark.parametrize(
-    ("settings", "size", "most", "sharing", "threads"),
+    ("settings", "size", "max_size", "sharing", "threads"),
     [
         (["run.devices=cpu", "run.actors=4"], 4, 4, 4, 1),
         (["run.devices=cpu", "run.actors=3"], 3, 3, 3, 1),
@@ -81,10 +143,16 @@ def four_cores_two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_how_many_actors(
-    four_cores_two_gpus: None, settings: list[str], size: int, most: int, sharing: int, threads: int
+    four_cores_two_gpus: None,
+    settings: list[str],
+    size: int,
+    max_size: int,
+    sharing: int,
+    threads: int,
 ) -> None:
     found = actor_layout(new_config(*settings).run, None)
-    assert (found.size, found.most, found.sharing, found.threads) == (size, most, sharing, threads)
+    assert (found.size, found.max_size) == (size, max_size)
+    assert (found.sharing, found.threads) == (sharing, threads)
 
 
 @pytest.mark.parametrize(
@@ -101,74 +169,134 @@ def test_how_many_actors_in_a_cluster(
     actors: str, cpus: int, gpus: int, size: int, sharing: int, device: str
 ) -> None:
     config = new_config("run.cluster=local", f"run.actors={actors}", "run.devices=cpu")
-    cluster = PaperCluster(cpus, gpus)
-    ships = ActorPool(config, inference="float16", era=0, tell=print, cluster=cluster)  # type: ignore[arg-type]
-    assert len(cluster.workers) == size == ships.crew.size()
+    cluster = FakeCluster(cpus, gpus)
+    found = new_actors(config, cluster, backend="float16")
+    assert len(cluster.workers) == size == found.pool.size()
     assert {worker.job["device"] for worker in cluster.workers} == {device}
     assert {worker.options["gpus"] for worker in cluster.workers} == {1 / sharing if gpus else 0}
-    assert ships.games_each == 256 // sharing
-    alike = {"cpu": "float16", "cuda:0": "auto"}[device]  # this process is on the CPU
-    assert {worker.job["inference"] for worker in cluster.workers} == {alike}
+    assert {worker.job["games"] for worker in cluster.workers} == {256 // sharing}
+    backend = {"cpu": "float16", "cuda:0": "auto"}[device]  # this process is on the CPU
+    assert {worker.job["backend"] for worker in cluster.workers} == {backend}
 
 
 def test_a_cluster_that_grows_is_followed() -> None:
     events: list[WorkerEvent] = []
-    cluster = PaperCluster(cpus=3, gpus=0)
+    cluster = FakeCluster(cpus=3, gpus=0)
     config = new_config("run.cluster=local", "run.actors=auto", "run.devices=cpu")
-    ships = ActorPool(config, inference="float32", era=0, tell=events.append, cluster=cluster)  # type: ignore[arg-type]
-    ships.follow_cluster()
-    assert ships.crew.size() == 2 and not events
-    cluster.room = replace(cluster.room, cpus=5)
-    ships.follow_cluster()
-    assert ships.crew.size() == 4
+    actors = new_actors(config, cluster, on_event=events.append)
+    actors.figures()
+    assert actors.pool.size() == 2 and not events
+    cluster.found = replace(cluster.found, cpus=5)
+    actors.figures()
+    assert actors.pool.size() == 4
     assert [(event.worker, event.done) for event in events] == [
         ("actor 2", "added"),
         ("actor 3", "added"),
     ]
-    cluster.room = replace(cluster.room, cpus=1)  # its workers die of it, and then wait for room
-    ships.follow_cluster()
-    assert ships.crew.size() == 4
+    cluster.found = replace(cluster.found, cpus=1)  # workers that die of it wait for resources
+    actors.figures()
+    assert actors.pool.size() == 4
 
 
-def test_the_load_is_followed(four_cores_two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    workers: list[Paper] = []
+def test_a_number_that_was_asked_for_does_not_grow_with_the_cluster() -> None:
+    cluster = FakeCluster(cpus=3, gpus=0)
+    actors = new_actors(new_config("run.cluster=local", "run.actors=2", "run.devices=cpu"), cluster)
+    cluster.found = replace(cluster.found, cpus=5)
+    actors.figures()
+    assert actors.pool.size() == 2
+
+
+def test_the_load_is_followed(
+    four_cores_two_gpus: None, clock: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers: list[FakeWorker] = []
     events: list[WorkerEvent] = []
 
-    def start(ships: ActorPool, name: str, number: int, incarnation: int) -> Paper:
-        workers.append(Paper(name, {}, {}))
+    def start(name: str, function: Any, job: Mapping[str, Any], **options: Any) -> FakeWorker:
+        workers.append(FakeWorker(name, job, options))
         return workers[-1]
 
-    monkeypatch.setattr(ActorPool, "_start", start)
-    config = new_config("run.actors=auto", "run.devices=cpu")
-    ships = ActorPool(config, inference="float32", era=0, tell=events.append, cluster=None)
+    def play(seconds: float = 0.0) -> None:
+        """Play; the actors reply once, after `seconds`."""
+        due = clock.now + seconds
+
+        def check() -> None:
+            nonlocal due
+            if clock.now >= due:
+                due = math.inf
+                for worker in workers:
+                    worker.carry_out_orders()
+
+        actors.play(0, progress=0.5, check=check)
+
+    monkeypatch.setattr(actor_pool, "ProcessWorker", start)
+    config = new_config("run.actors=auto", "run.devices=cpu", "run.max_lag=1")
+    actors = new_actors(config, None, on_event=events.append)
     for worker in workers:
-        worker.said = [Message("ready", {"rookery": fleet.__version__, "games": 256})]
-    assert not list(ships.hear())
-    ships.follow_load(learner_waited=0.05, games_waited=0.05)
-    assert ships.crew.size() == 2 and not events
-    ships.follow_load(learner_waited=0.5, games_waited=0.5)
-    ships.order(1, {"moves": 1})
-    assert ships.crew.size() == 3
+        worker.say_ready()
+    play()
+    clock.now += 1.0
+    actors.figures()
+    assert actors.pool.size() == 2 and not events, "neither side waited"
+
+    play(seconds=1.0)
+    actors.figures()
+    assert actors.pool.size() == 3, "the learner waited"
     assert [(event.worker, event.done) for event in events] == [("actor 2", "added")]
-    ships.follow_load(learner_waited=0.0, games_waited=0.5)
-    workers[1].said = [Message("games", {"order": 2, "report": {"positions": 9}})]
-    assert len(list(ships.hear())) == 1
-    ships.order(1, {"moves": 1})
-    assert ships.crew.size() == 2
+
+    for worker in workers:  # more positions than the learner may lag behind
+        worker.carry_out_orders(positions=actors.positions)
+    actors.attend()
+    clock.now += 1.0
+    actors.attend()
+    actors.figures()
+    play()
+    play()
+    assert actors.pool.size() == 2, "games waited"
     assert [(event.worker, event.done) for event in events[1:]] == [("actor 1", "retired")]
 
 
-def test_games_of_an_order_are_taken_once() -> None:
-    cluster = PaperCluster(cpus=2, gpus=0)
-    config = new_config("run.cluster=local", "run.devices=cpu")
-    ships = ActorPool(config, inference="float32", era=0, tell=print, cluster=cluster)  # type: ignore[arg-type]
+def test_games_of_an_order_are_received_once(clock: FakeTime) -> None:
+    cluster = FakeCluster(cpus=2, gpus=0)
+    actors = new_actors(new_config("run.cluster=local", "run.devices=cpu"), cluster)
     (worker,) = cluster.workers
-    worker.said = [Message("ready", {"rookery": fleet.__version__, "games": 256})]
-    assert not list(ships.hear())
-    ships.order(2, {"moves": 1})
-    orders = [message for message in worker.heard if message.kind == "play"]
-    assert [order.header["order"] for order in orders] == [1, 2]
-    games = [Message("games", {"order": n, "report": {"positions": 9}}) for n in (1, 2, 2)]
-    worker.said = list(games)
-    assert list(ships.hear()) == games[:2]
-    assert ships.figures(seconds=3.0)[0]["positions_per_second"] == 6.0
+    worker.say_ready()
+    actors.attend()
+    assert isinstance(worker.inbox[0], NewWeights)
+    orders = [message.order for message in worker.inbox[1:] if isinstance(message, Play)]
+    assert orders == [1, 2], "one to play, and one that waits"
+    worker.outbox = [games_played(order, 9) for order in (1, 2, 2)]
+    step = actors.play(0, progress=0.0, check=lambda: None)
+    assert [played.report.positions for played in step.played] == [9, 9]
+    clock.now += 3.0
+    (figures,) = actors.figures()["actors"]["workers"]
+    assert figures["positions_per_second"] == 6.0
+
+
+def test_games_that_arrive_while_the_learner_learns_begin_the_next_iteration() -> None:
+    cluster = FakeCluster(cpus=2, gpus=0)
+    actors = new_actors(new_config("run.cluster=local", "run.devices=cpu"), cluster)
+    (worker,) = cluster.workers
+    worker.outbox = [ActorReady(__version__, 256), games_played(1, actors.positions)]
+    assert actors.play(0, progress=0.0, check=lambda: None).is_complete
+    worker.outbox = [games_played(2, actors.positions)]
+    actors.attend()
+    actors.figures()
+    assert not actors.drain(), "a checkpoint between iterations takes nothing"
+    step = actors.play(1, progress=0.0, check=lambda: None)
+    assert len(step.played) == 1 and step.is_complete
+
+
+def test_an_interrupted_iteration_gives_what_has_arrived() -> None:
+    cluster = FakeCluster(cpus=2, gpus=0)
+    config = new_config("run.cluster=local", "run.devices=cpu", "run.mode=phased")
+    actors = new_actors(config, cluster)
+    (worker,) = cluster.workers
+    worker.outbox = [ActorReady(__version__, 256), games_played(1, 9)]
+
+    def stop() -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        actors.play(0, progress=0.0, check=stop)
+    assert [played.report.positions for played in actors.drain()] == [9]

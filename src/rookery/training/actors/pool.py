@@ -109,6 +109,7 @@ class ActorPool:
     def play(self, iteration: int, *, progress: float, check: Callable[[], None]) -> Step:
         """Return the games that have arrived; phased, wait for those of a whole iteration."""
         self._iteration, self._progress = iteration, progress
+        self._is_within_iteration = True
         self._attend(may_order=True)
         while self._is_waiting():
             begun = time.perf_counter()
@@ -116,13 +117,11 @@ class ActorPool:
             self._attend(may_order=not self._has_enough())
             check()
             self._learner_waited += time.perf_counter() - begun
-        played, self._arrived = tuple(self._arrived), []
-        return Step(played, self._has_enough())
+        return Step(self._hand_over(), self._has_enough())
 
     def drain(self) -> tuple[Played, ...]:
-        """Return games that have arrived and were not yet handed over."""
-        played, self._arrived = tuple(self._arrived), []
-        return played
+        """Return games of an iteration that was interrupted; others wait for the next one."""
+        return self._hand_over() if self._is_within_iteration else ()
 
     def attend(self) -> None:
         """Receive games and give orders while the learner learns."""
@@ -179,7 +178,8 @@ class ActorPool:
     def _begin_iteration(self) -> None:
         self._begun = self._attended = time.perf_counter()
         self._learner_waited = self._games_waited = 0.0
-        self._positions = 0
+        self._is_within_iteration = False
+        self._positions = self._waiting_positions()
         self._played: Counter[int] = Counter()
         self._staleness: list[int] = []
 
@@ -193,6 +193,14 @@ class ActorPool:
         """Whether an iteration's positions have arrived, or the run's time is over."""
         is_over = self._positions > 0 and self._progress >= 1.0
         return self._positions >= self.positions or is_over
+
+    def _hand_over(self) -> tuple[Played, ...]:
+        played, self._arrived = tuple(self._arrived), []
+        return played
+
+    def _waiting_positions(self) -> int:
+        """Return the positions of games that have arrived and were not yet handed over."""
+        return sum(played.report.positions for played in self._arrived)
 
     def _is_playing(self) -> bool:
         return any(self._orders[number] for number in self.pool.ready())
@@ -208,8 +216,8 @@ class ActorPool:
                 case PartDone() | PartRefused():
                     self._queue.complete(number, message)
         self._share_tasks()
-        waiting = sum(played.report.positions for played in self._arrived)
-        if may_order and waiting <= self._config.run.max_lag * self.positions:
+        max_waiting = self._config.run.max_lag * self.positions
+        if may_order and self._waiting_positions() <= max_waiting:
             self._give_orders(2 if self._is_overlapped else 1)
 
     def _welcome(self, number: int, message: ActorReady) -> None:
