@@ -122,8 +122,11 @@ class TrainingLoop:
         self.rows_owed = 0.0
         """Rows that are still to be learned from, for the rows that have arrived."""
         self.boundary: Checkpoint | None = None
+        self._played: list[SelfPlayReport] = []
         self._learned: list[LearnReport] = []
         """Reports that are not yet recorded."""
+        self._recorded = run.iteration
+        """The last iteration that was recorded."""
 
     def train(self) -> None:
         """Train until the run's time or iterations are over, or the callback raises Stopped."""
@@ -251,15 +254,23 @@ class TrainingLoop:
         )
 
     def _record(self, played: list[SelfPlayReport], learned: list[LearnReport]) -> None:
-        """Record an iteration; on a GPU the first one has nothing to report yet."""
+        """Record one line per iteration; on a GPU one iteration late.
+
+        What actors send after the line of an iteration belongs to the next one.
+        """
+        self._played += played
         self._learned += learned
-        if played:
-            report = merge_learned(self._learned) if self._learned else None
-            facts = self.selfplay.figures()
+        if self._played and self._recorded < self.run.iteration:
+            self._recorded += 1
             self.run.record_iteration(
-                merge_played(played), report, self.window, is_exact=self._resumes_exactly, **facts
+                self._recorded,
+                merge_played(self._played),
+                merge_learned(self._learned) if self._learned else None,
+                self.window,
+                is_exact=self._resumes_exactly,
+                **self.selfplay.figures(),
             )
-            self._learned = []
+            self._played, self._learned = [], []
         self.meter.poll()
 
     def _show(self, phase: str, **news: object) -> None:

@@ -103,6 +103,7 @@ class Run:
 
     def record_iteration(
         self,
+        iteration: int,
         played: SelfPlayReport,
         learned: LearnReport | None,
         window: Window,
@@ -113,7 +114,7 @@ class Run:
         """Add the line of an iteration; in an exact run it does not depend on the clock."""
         self.stats.append(
             "iteration",
-            self.iteration,
+            iteration,
             seconds=self.seconds(),
             progress=self.progress(),
             selfplay=played,
