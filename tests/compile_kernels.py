@@ -5,9 +5,11 @@ kernels and accepts code that does not compile.
 """
 
 import sys
+from functools import partial
 from typing import Any
 
 import numba
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -61,20 +63,20 @@ def replace_launches() -> None:
 def main(name: str, dtype: str) -> None:
     replace_launches()
     from rookery.games import load_game
-    from rookery.replay import DeviceWindow, ReplayConfig
+    from rookery.replay import ReplayConfig, Window, batch, new_rows
     from rookery.search import SearchConfig, new_search
-    from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+    from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 
     game = load_game(name)
     net = FakeNet(game.num_actions, getattr(torch, dtype))
-    params, search = SelfPlayConfig(games=64, simulations="4"), SearchConfig()
-    selfplay = DeviceSelfPlay(game, net, config=params, search=search, moves=4, seed=0)
+    config, search = SelfPlayConfig(games=64, simulations="4"), SearchConfig()
+    selfplay = GpuSelfPlay(game, net, config=config, search=search, moves=4, seed=0)
     selfplay.restore(selfplay.state())
-    selfplay.play(1, progress=0.0)
-    harvest = selfplay.collect()
-    window = DeviceWindow(game, ReplayConfig(window_min=64, window_max=128), net.device)
-    window.append(harvest.rows, harvest.used[1:], iteration=0)
-    window.draw(8, result_mix=0.5)
+    selfplay.start(1, progress=0.0, iteration=0)
+    batch._on_cpu = lambda rules: partial(compile_kernel, batch._on_gpu(rules), 1)
+    window = Window(game, ReplayConfig(window_min=64, window_max=128))
+    window.add(new_rows(game, 8))
+    window.batch(np.zeros(1, np.int64), np.arange(8), stream=np.uint64(1), result_mix=0.5)
     compile_kernel(kernels.transpose_tile, 1, *(view(torch.zeros((2, 2))) for _ in range(2)))
     for method in ("gumbel", "puct"):
         options: Any = {"num_games": 8, "max_simulations": 4, "explore": False, "seed": 0}

@@ -10,7 +10,8 @@ import pytest
 COMPILERS = Path(sys.prefix) / "cuda"
 """`make dev` installs numba-cuda here, separately: the simulator is part of Numba itself."""
 SEARCH_KERNELS = {"begin", "descend", "write_planes", "ascend", "prove_terminal_moves", "decide"}
-KERNELS = SEARCH_KERNELS | {"append", "collect", "go_on", "transpose_tile"}
+SELFPLAY_KERNELS = {"find_done", "step", "renew", "collect"}
+KERNELS = SEARCH_KERNELS | SELFPLAY_KERNELS | {"write_rows", "transpose_tile"}
 
 
 @pytest.mark.skipif(not COMPILERS.exists(), reason="numba-cuda is not installed")

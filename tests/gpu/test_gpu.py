@@ -13,7 +13,7 @@ from devices import Linear
 from rookery.games import load_game
 from rookery.nets import Ensemble, GpuEvaluator, NetConfig, build_net
 from rookery.search import SearchConfig, new_search
-from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
+from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
 
 pytestmark = pytest.mark.gpu
@@ -81,13 +81,10 @@ def test_memory_does_not_grow_over_a_thousand_moves(device: torch.device) -> Non
     net = build_net(NetConfig(), RULES.planes_shape, RULES.num_actions)
     evaluator = GpuEvaluator(net, RULES.planes_shape, device=device)
     config = SelfPlayConfig(games=128, simulations="8")
-    selfplay = DeviceSelfPlay(
-        RULES, evaluator, config=config, search=SearchConfig(), moves=20, seed=1
-    )
+    selfplay = GpuSelfPlay(RULES, evaluator, config=config, search=SearchConfig(), moves=20, seed=1)
     used = []
     for _ in range(50):
-        selfplay.play(20, progress=0.0)
-        selfplay.collect().fetch()
+        selfplay.finish(selfplay.start(20, progress=0.0, iteration=0))
         evaluator.load(net)
         used.append(torch.cuda.mem_get_info(device)[0])
     assert used[-1] >= used[5]  # free memory
@@ -129,13 +126,13 @@ def test_a_short_run_learns_and_resumes(
 ) -> None:
     config = apply(recipe_for("connect4", on_gpu=True), [*SHORT, *more])
     folder = RunFolder.create(tmp_path / "run", config)
-    train(folder, lambda moment: None)
+    train(folder, lambda progress: None)
     folder.change(apply(config, ["run.iterations=16"]))
-    train(folder, lambda moment: None)
+    train(folder, lambda progress: None)
     assert [line["iteration"] for line in lines(folder, "iteration")] == list(range(1, 17))
     errors = [line["strength"]["errors"] for line in lines(folder, "strength")]
     assert errors[-1] < errors[0]
-    assert not [line for line in lines(folder, "note") if "another one" in line["note"]]
+    assert not [line for line in lines(folder, "note") if "restarting" in line["note"]]
     assert (tmp_path / "run" / "weights" / "000016.safetensors").exists()
 
 
@@ -144,8 +141,8 @@ def test_a_killed_actor_is_replaced(tmp_path: Path, device: torch.device) -> Non
     folder = RunFolder.create(tmp_path / "run", config)
     killed: list[int] = []
 
-    def kill(moment: Progress) -> None:
-        if moment.iteration == 3 and not killed:
+    def kill(progress: Progress) -> None:
+        if progress.iteration == 3 and not killed:
             workers = [p for p in psutil.Process().children() if "spawn_main" in str(p.cmdline())]
             killed.append(workers[0].pid)
             workers[0].kill()

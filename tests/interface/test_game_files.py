@@ -8,9 +8,9 @@ import pytest
 
 import toy
 from rookery.games import load_game
-from rookery.replay import Samples, shard_path, write_shard
+from rookery.replay import shard_path, write_shard
 from rookery.search import SearchConfig
-from rookery.selfplay import SelfPlay, SelfPlayConfig
+from rookery.selfplay import CpuSelfPlay, SelfPlayConfig
 from rookery.training import RunFolder, recipe_for
 
 
@@ -24,16 +24,16 @@ def read_all(path: Path) -> list[chess.pgn.Game]:
 
 @pytest.fixture(scope="module")
 def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of chess with two shards of short games, without its nets."""
-    rules = load_game("chess")
+    """A run of chess with two shards of short games, without networks."""
+    game = load_game("chess")
     folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "chess", recipe_for("chess"))
     config = SelfPlayConfig(games=4, simulations="2", temperature_plies=30, max_plies=12)
-    opinions = toy.hashed(rules.num_actions)
-    selfplay = SelfPlay(rules, opinions, config=config, search=SearchConfig(considered=2), seed=1)
+    evaluator = toy.hashed(game.num_actions)
+    search = SearchConfig(considered=2)
+    selfplay = CpuSelfPlay(game, evaluator, config=config, search=search, seed=1)
     for number in range(2):
-        records, _ = selfplay.play(24, progress=0.0)
-        path = shard_path(folder.path / "replay", number)
-        write_shard(path, Samples.from_records(records, number), game=rules)
+        played = selfplay.play(24, progress=0.0, iteration=number)
+        write_shard(shard_path(folder.path / "replay", number), played.rows, game=game)
     return folder.path
 
 

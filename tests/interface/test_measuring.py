@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from disturbed import KilledAtFirstAnswer, workers
+from disturbed import KilledAtFirstResult, workers
 from rookery.arena import (
     MinimaxPlayer,
     Percentage,
@@ -115,14 +115,14 @@ def test_more_workers_give_the_same_answer(rookery, finished_run: Path, command:
     assert alone.out == shared.out and not shared.err
 
 
-def test_a_worker_that_was_killed_is_noted_beside_the_answer(
+def test_a_killed_worker_is_noted_and_the_answer_is_the_same(
     rookery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["match", "minimax:1", "random", "--game", "tictactoe", "--games", 66, "--json"]
     alone = rookery(*words)
-    monkeypatch.setattr(evaluation_pool, "WorkerPool", KilledAtFirstAnswer)
+    monkeypatch.setattr(evaluation_pool, "WorkerPool", KilledAtFirstResult)
     disturbed = rookery(*words, "--workers", 1)
-    assert disturbed.err == "note: judge 0 killed by SIGKILL; another one in 0.5 s\n"
+    assert disturbed.err == "note: evaluation worker 0 killed by SIGKILL; restarting in 0.5 s\n"
     assert (disturbed.code, disturbed.out) == (0, alone.out)
     assert not workers()
 

@@ -1,17 +1,30 @@
-"""A whole run by the ring for GPUs: it learns, stops, resumes and ends."""
+"""A whole run with the parts of a GPU: it learns, stops, resumes and ends."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from rookery.base import RunFolderError
-from rookery.learning import GpuLearner
-from rookery.selfplay import DeviceSelfPlay, SelfPlayConfig
-from rookery.training import InitialWeights, RunFolder, Stats, Stopped, apply, device, recipe_for
-from rookery.training.actors import engines as seats
-from rookery.training.device import DeviceRing
-from rookery.training.host import HostRing
+from rookery.gpu import Graph
+from rookery.learning import gpu_learner
+from rookery.selfplay import GpuSelfPlay, Played, SelfPlayConfig
+from rookery.training import (
+    InitialWeights,
+    Progress,
+    RunFolder,
+    Stats,
+    Stopped,
+    apply,
+    factory,
+    recipe_for,
+    self_players,
+)
+from rookery.training.loop import TrainingLoop
+from rookery.training.parts import PARTS
+from rookery.training.self_players import LocalSelfPlay
 
 SMALL = [
     "run.devices=cpu",
@@ -27,6 +40,8 @@ SMALL = [
     "net.width=4",
     "net.depth=1",
 ]
+CPU_PARTS = PARTS["cpu"]
+pytestmark = pytest.mark.usefixtures("gpu_parts")
 
 
 @pytest.fixture
@@ -34,137 +49,153 @@ def folder(tmp_path: Path) -> RunFolder:
     return RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), SMALL))
 
 
-def lines(folder: RunFolder, kind: str) -> list[dict]:
+def ignore(progress: Progress) -> None:
+    """Let the run go on."""
+
+
+def new_loop(folder: RunFolder) -> TrainingLoop:
+    """Return the loop of a run as it is on disk."""
+    return factory.new_loop(RunFolder(folder.path), ignore)
+
+
+def run_iterations(loop: TrainingLoop, number: int) -> None:
+    for _ in range(number):
+        loop.run_iteration()
+
+
+def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
 
 
-def test_a_run_learns_and_writes_down_what_it_did(folder: RunFolder) -> None:
-    ring = DeviceRing(folder, lambda moment: None)
-    while ring.progress() < 1.0:
-        ring.turn()
-    ring.finish()
-    turns = lines(folder, "iteration")
-    assert [line["iteration"] for line in turns] == [1, 2, 3, 4, 5, 6]
-    rows = sum(line["learning"]["rows"] for line in turns if line["learning"])
-    assert 0 < rows <= 2 * turns[-1]["window"]["rows_made"] + 4 * 16
+def with_little_memory(
+    *arguments: object, config: SelfPlayConfig, **options: object
+) -> GpuSelfPlay:
+    """Return self-play on a GPU that has memory for 20 games."""
+    if config.games > 20:
+        raise torch.cuda.OutOfMemoryError("out of memory")
+    return GpuSelfPlay(*arguments, config=config, **options)
+
+
+def test_a_run_learns_and_records_every_iteration(folder: RunFolder) -> None:
+    loop = new_loop(folder)
+    loop.train()
+    iterations = lines(folder, "iteration")
+    assert [line["iteration"] for line in iterations] == [1, 2, 3, 4, 5, 6]
+    learned = [line["learning"] for line in iterations if line["learning"]]
+    assert sum(report["updates"] for report in learned) == loop.learner.updates > 0
+    rows = sum(report["rows"] for report in learned)
+    assert 0 < rows <= 2 * iterations[-1]["window"]["rows_made"] + 4 * 16
     assert lines(folder, "finished")
-    assert folder.load_weights().header.step == ring.learner.updates
+    assert folder.load_weights().header.step == loop.learner.updates
 
 
-def test_a_stopped_run_goes_on_with_all_its_rows(folder: RunFolder) -> None:
-    first = DeviceRing(folder, lambda moment: None)
-    for _ in range(3):
-        first.turn()
-    first.turn()
+def test_a_stopped_run_continues_with_all_its_rows(folder: RunFolder) -> None:
+    first = new_loop(folder)
+    run_iterations(first, 4)
     first.stop()
-    again = DeviceRing(RunFolder(folder.path), lambda moment: None)
-    assert again.iteration == 4
+    again = new_loop(folder)
+    assert again.run.iteration == 4
     assert again.window.rows_made == first.window.rows_made
     assert again.window.statistics(4).rows == first.window.statistics(4).rows
     assert again.learner.updates == first.learner.updates
-    while again.progress() < 1.0:
-        again.turn()
-    again.finish()
+    again.train()
     assert [line["iteration"] for line in lines(folder, "iteration")] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_run_begins_with_the_weights_of_another(folder: RunFolder, tmp_path: Path) -> None:
-    net = DeviceRing(folder, lambda moment: None).learner.play_net
+def test_a_run_starts_with_the_weights_of_another(folder: RunFolder, tmp_path: Path) -> None:
+    net = new_loop(folder).learner.play_net
     for weights in net.parameters():
         torch.nn.init.normal_(weights, std=0.3)
     folder.save_weights(net, iteration=1, step=7)
     first = InitialWeights("runs/run", folder.load_weights())
-    fresh = RunFolder.create(tmp_path / "fresh", folder.config, first)
-    ring = DeviceRing(fresh, lambda moment: None)
-    state = ring.learner.play_net.state_dict()
+    loop = new_loop(RunFolder.create(tmp_path / "other", folder.config, first))
+    state = loop.learner.play_net.state_dict()
     assert all(torch.equal(state[name], first.weights.state[name]) for name in state)
-    assert ring.learner.updates == 0
+    assert loop.learner.updates == 0
 
 
-def test_a_watcher_can_stop_it(folder: RunFolder) -> None:
-    def watch(moment: object) -> None:
+def test_the_callback_can_stop_a_run(folder: RunFolder) -> None:
+    calls: list[Progress] = []
+
+    def stop(progress: Progress) -> None:
+        calls.append(progress)
         raise Stopped
 
-    ring = DeviceRing(folder, watch)
-    with pytest.raises(Stopped):
-        ring.turn()
-    ring.stop()
-    assert RunFolder(folder.path).config == folder.config
+    factory.train(folder, stop)
+    assert len(calls) == 1
+    assert new_loop(folder).run.iteration == 0
 
 
-def test_games_that_do_not_fit_are_halved_and_that_is_said(
+def test_a_run_that_is_stopped_while_it_waits_for_games_keeps_its_iterations(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cramped(*arguments: object, config: SelfPlayConfig, **options: object) -> DeviceSelfPlay:
-        if config.games > 20:
-            raise torch.cuda.OutOfMemoryError("no room")
-        return DeviceSelfPlay(*arguments, config=config, **options)
+    loop = new_loop(folder)
+    run_iterations(loop, 3)
+    with monkeypatch.context() as patch:
 
-    monkeypatch.setattr(seats, "DeviceSelfPlay", cramped)
+        def stop(self: LocalSelfPlay, *arguments: object, **options: object) -> Played:
+            raise Stopped
+
+        patch.setattr(LocalSelfPlay, "play", stop)
+        with pytest.raises(Stopped):
+            loop.run_iteration()
+    loop.stop()
+    assert new_loop(folder).run.iteration == 3
+    assert [line["iteration"] for line in lines(folder, "iteration")] == [1, 2, 3]
+
+
+def test_games_that_do_not_fit_are_halved_with_a_note(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(self_players, "GpuSelfPlay", with_little_memory)
     folder.adapt(apply(folder.config, ["selfplay.games=64"]))
-    ring = device.DeviceRing(folder, lambda moment: None)
-    ring.turn()
-    assert ring.config.selfplay.games == 16
+    loop = new_loop(folder)
+    loop.run_iteration()
+    assert loop.run.config.selfplay.games == 16
     assert RunFolder(folder.path).config.selfplay.games == 16
-    assert ring.moment.notes == tuple(line["note"] for line in lines(folder, "note"))
-    assert "going on with 16" in ring.moment.notes[-1]
+    assert loop.run.shown.notes == tuple(line["note"] for line in lines(folder, "note"))
+    assert "64 games do not fit" in loop.run.shown.notes[-1]
+    assert "continuing with 16" in loop.run.shown.notes[-1]
 
 
 def test_a_run_resumes_where_fewer_games_fit(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.adapt(apply(folder.config, ["selfplay.games=40"]))
-    first = DeviceRing(folder, lambda moment: None)
-    first.turn()
+    first = new_loop(folder)
+    first.run_iteration()
     first.stop()
-
-    def cramped(*arguments: object, config: SelfPlayConfig, **options: object) -> DeviceSelfPlay:
-        if config.games > 20:
-            raise torch.cuda.OutOfMemoryError("no room")
-        return DeviceSelfPlay(*arguments, config=config, **options)
-
-    monkeypatch.setattr(seats, "DeviceSelfPlay", cramped)
-    again = DeviceRing(RunFolder(folder.path), lambda moment: None)
-    again.turn()
-    assert again.config.selfplay.games == 20 and again.iteration == 2
+    monkeypatch.setattr(self_players, "GpuSelfPlay", with_little_memory)
+    again = new_loop(folder)
+    again.run_iteration()
+    assert again.run.config.selfplay.games == 20 and again.run.iteration == 2
 
 
-def test_a_stop_in_the_middle_keeps_the_last_checkpoint(folder: RunFolder) -> None:
-    ring = DeviceRing(folder, lambda moment: None)
-    for _ in range(3):
-        ring.turn()
-    ring.selfplay.collect = lambda: (_ for _ in ()).throw(Stopped)  # type: ignore[method-assign]
-    with pytest.raises(Stopped):
-        ring.turn()
-    ring.stop()
-    again = DeviceRing(RunFolder(folder.path), lambda moment: None)
-    assert again.iteration == 3
-    assert [line["iteration"] for line in lines(folder, "iteration")] == [1, 2, 3]
-
-
-def test_games_kept_for_a_gpu_are_not_resumed_on_the_cpu(folder: RunFolder) -> None:
-    ring = DeviceRing(folder, lambda moment: None)
-    ring.turn()
-    ring.stop()
-    with pytest.raises(RunFolderError, match="resume it with --devices cuda:0"):
-        HostRing(RunFolder(folder.path), lambda moment: None)
-
-
-def test_a_batch_that_does_not_fit_is_learned_in_parts(
+def test_games_of_a_gpu_are_not_resumed_on_the_cpu(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    enqueue = GpuLearner.enqueue
+    loop = new_loop(folder)
+    loop.run_iteration()
+    loop.stop()
+    monkeypatch.setitem(PARTS, "cpu", CPU_PARTS)
+    monkeypatch.setattr(factory, "LocalSelfPlay", LocalSelfPlay)
+    folder.adapt(apply(folder.config, ["run.inference=auto"]))
+    with pytest.raises(RunFolderError, match="resume it with --devices cuda:0"):
+        new_loop(folder)
 
-    def cramped(learner: GpuLearner, *arguments: object, **options: object) -> object:
-        if learner.config.accumulate < 4:
-            raise torch.cuda.OutOfMemoryError("no room")
-        return enqueue(learner, *arguments, **options)
 
-    monkeypatch.setattr(GpuLearner, "enqueue", cramped)
-    ring = device.DeviceRing(folder, lambda moment: None)
-    while ring.progress() < 1.0:
-        ring.turn()
-    assert ring.learner.config.accumulate == 4
-    assert ring.learner.updates > 0
+def test_a_batch_that_does_not_fit_is_computed_in_parts(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_little_memory(update: Callable[[], None], device: torch.device) -> Graph:
+        if update.__self__.config.accumulate < 4:  # type: ignore[attr-defined]
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return Graph(update, device)
+
+    monkeypatch.setattr(gpu_learner, "Graph", with_little_memory)
+    loop = new_loop(folder)
+    loop.train()
+    assert loop.learner.config.accumulate == 4
+    assert loop.learner.updates > 0
     assert RunFolder(folder.path).config.learning.accumulate == 4
-    assert "in 4 parts" in lines(folder, "note")[-1]["note"]
+    assert "learning in 4 parts" in lines(folder, "note")[-1]["note"]
