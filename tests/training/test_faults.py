@@ -1,4 +1,4 @@
-"""Real processes that are killed, stopped or in each other's way: a run survives them all."""
+"""Processes that are killed, stopped or compete for a run: it ends as if undisturbed."""
 
 import signal
 import subprocess
@@ -15,30 +15,30 @@ from rookery.training import Stats
 from rookery.training.store.checkpoint import Checkpoint
 
 DEADLINE_SECONDS = 240
-"""For a process to come up and compile; seconds where everything is cached."""
+"""Time for a process to start and compile; it takes seconds once everything is cached."""
 ITERATIONS = 24
-"""Long enough that a process is always caught at work."""
+"""Long enough to interrupt a process before its run is over."""
 
 Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, start: Start, options: list[str]) -> Path:
-    """The same run in one piece, in a process of its own like the others."""
+    """The same run without interruption, in its own process."""
     run = tmp_path_factory.mktemp("runs") / "a"
     finish(start("train", "tictactoe", "--run", run, *options))
     return run
 
 
 def finish(process: subprocess.Popen[str]) -> None:
-    """Let a process come to its own good end."""
+    """Wait until a process ends without an error."""
     _, err = process.communicate(timeout=DEADLINE_SECONDS)
     assert process.returncode == 0, err
 
 
 @pytest.fixture(scope="module")
 def start(environment: dict[str, str]) -> Any:
-    """Starts `rookery` in a process of its own, which does not outlive the tests."""
+    """Return a function that starts `rookery` in a process and kills it in the end."""
     processes: list[subprocess.Popen[str]] = []
 
     def call(*arguments: object) -> subprocess.Popen[str]:
@@ -56,20 +56,20 @@ def start(environment: dict[str, str]) -> Any:
 
 @pytest.fixture(scope="module")
 def options(tiny: list[str]) -> list[str]:
-    """What shrinks a run, as a person types it."""
+    """Options that shorten a run."""
     return [
         word for setting in [*tiny, f"run.iterations={ITERATIONS}"] for word in ("--set", setting)
     ]
 
 
 def reached(run: Path) -> int:
-    """The iteration of the checkpoint; 0 before the first."""
+    """Return the iteration of the checkpoint, 0 before the first one."""
     found = Checkpoint.load(run)
     return found.position.iteration if found else 0
 
 
 def wait_for_checkpoint(run: Path, process: subprocess.Popen[str], *, after: int = 0) -> None:
-    """Until the run has a checkpoint of a later iteration than `after`."""
+    """Wait until the run has a checkpoint of a later iteration than `after`."""
     end = time.monotonic() + DEADLINE_SECONDS
     while reached(run) <= after:
         assert process.poll() is None, process.communicate()
@@ -78,7 +78,7 @@ def wait_for_checkpoint(run: Path, process: subprocess.Popen[str], *, after: int
 
 
 def check_equal(run: Path, undisturbed: Path, trace: Callable[[Path], Any]) -> None:
-    """The run left behind what the undisturbed one did, bit for bit."""
+    """Check that the run left behind what the undisturbed one did, bit for bit."""
     expected, found = trace(undisturbed), trace(run)
     for field in fields(expected):
         assert getattr(found, field.name) == getattr(expected, field.name), field.name
@@ -95,7 +95,7 @@ def test_a_run_killed_again_and_again_ends_as_if_undisturbed(
         time.sleep(delay_seconds)
         process.kill()
         process.communicate()
-        assert process.returncode == -signal.SIGKILL, "it was still at work"
+        assert process.returncode == -signal.SIGKILL
         before, arguments = reached(run), ["resume", run]
     assert 0 < before < ITERATIONS
     finish(start("resume", run))
@@ -104,7 +104,7 @@ def test_a_run_killed_again_and_again_ends_as_if_undisturbed(
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> str:
-    """Ask a process to end; it does so within seconds, and well. Returns what it printed."""
+    """End a process by a signal, check that it takes seconds, and return what it printed."""
     begin = time.monotonic()
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
@@ -132,7 +132,7 @@ def test_a_second_process_is_refused_and_sigterm_ends_the_first(
     run = tmp_path / "run"
     first = start("train", "tictactoe", "--run", run, *options)
     wait_for_checkpoint(run, first)
-    first.send_signal(signal.SIGSTOP)  # it keeps the folder, however long the other takes
+    first.send_signal(signal.SIGSTOP)  # it keeps the lock while the second one starts
     second = start("resume", run, "--set", "run.iterations=9")
     _, err = second.communicate(timeout=DEADLINE_SECONDS)
     assert second.returncode == 2

@@ -1,4 +1,4 @@
-"""Every recipe, shrunk to seconds, runs the whole loop; so does a game of the user's own."""
+"""Every recipe, shortened to seconds, runs the whole loop; so does a game of the user."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +9,13 @@ import pytest
 from rookery.base import UnknownName
 from rookery.games import game_names, tictactoe
 from rookery.nets import CpuEvaluator
-from rookery.replay import read_shard
+from rookery.replay import count, read_shard
 from rookery.training import RECIPES, Config, Progress, RunFolder, Stats, apply, recipe_for, train
 from rookery.training.recipes import DEFAULTS
 from rookery.training.store.checkpoint import Checkpoint
 
 ITERATIONS = 3
-SHRUNK = [
+SHORT = [
     "run.minutes=0",
     f"run.iterations={ITERATIONS}",
     "run.checkpoint_every=2",
@@ -29,15 +29,15 @@ SHRUNK = [
 ]
 
 
-def shrunk(config: Config) -> Config:
-    """The same run within seconds: few games, cut short where it cuts them, and a tiny net."""
+def shortened(config: Config) -> Config:
+    """Return the same run within seconds: few games, fewer plies, a tiny network."""
     moves = max(9, config.run.moves)
     plies = moves if config.selfplay.max_plies else 0
-    return apply(config, [*SHRUNK, f"run.moves={moves}", f"selfplay.max_plies={plies}"])
+    return apply(config, [*SHORT, f"run.moves={moves}", f"selfplay.max_plies={plies}"])
 
 
 def check_loads(path: Path) -> None:
-    """What the run wrote loads, and fits together."""
+    """Check that the files of the run can be loaded and fit together."""
     folder, found = RunFolder(path), Checkpoint.load(path)
     assert found is not None and found.position.iteration == ITERATIONS
     assert [file.stem for file in sorted((path / "weights").iterdir())] == ["000002", "000003"]
@@ -49,14 +49,14 @@ def check_loads(path: Path) -> None:
     )
     assert logits.shape == (2, folder.game.num_actions) and np.isfinite(logits).all()
     assert np.allclose(wdl.sum(axis=1), 1)
-    shards = [path / "replay" / f"{number:06}.shard" for number in found.position.shards]
+    shards = [path / "replay" / f"{number:06}.safetensors" for number in found.position.shards]
     assert sorted((path / "replay").iterdir()) == shards
-    rows = sum(len(read_shard(shard, game=folder.game)) for shard in shards)
+    rows = sum(count(read_shard(shard, game=folder.game)) for shard in shards)
     assert rows == found.position.rows_made > 0
 
 
 def check_statistics(path: Path) -> None:
-    """Every part of the loop has told what it did."""
+    """Check the statistics of every part of the loop."""
     lines = list(Stats(path).lines())
     kinds = [line["kind"] for line in lines]
     assert kinds == ["started", *["iteration"] * ITERATIONS, "strength", "finished"]
@@ -72,37 +72,37 @@ def check_statistics(path: Path) -> None:
 
 
 def check_whole_loop(config: Config, path: Path) -> list[Progress]:
-    """Train, then read everything back; returns what a watcher saw."""
-    moments: list[Progress] = []
-    last = train(RunFolder.create(path, config), moments.append)
+    """Train, check all files, and return what the callback was given."""
+    seen: list[Progress] = []
+    last = train(RunFolder.create(path, config), seen.append)
     check_loads(path)
     check_statistics(path)
-    assert last == moments[-1] and last.progress == 1.0
+    assert last == seen[-1] and last.progress == 1.0
     assert last.strength is not None and last.learned is not None
-    return moments
+    return seen
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_shrunk_recipe_runs_the_whole_loop(recipe: str, tmp_path: Path) -> None:
-    moments = check_whole_loop(shrunk(RECIPES[recipe]()), tmp_path / "run")
-    phases = list(dict.fromkeys(moment.phase for moment in moments))
-    assert phases == ["self-play", "learning", "checkpoint", "strength"]
+def test_a_shortened_recipe_runs_the_whole_loop(recipe: str, tmp_path: Path) -> None:
+    seen = check_whole_loop(shortened(RECIPES[recipe]()), tmp_path / "run")
+    phases = list(dict.fromkeys(progress.phase for progress in seen))
+    assert phases == ["self-play", "learning", "checkpoint", "measuring"]
 
 
-def test_a_game_of_the_users_own_runs_the_whole_loop(tmp_path: Path) -> None:
+def test_a_game_of_the_user_runs_the_whole_loop(tmp_path: Path) -> None:
     text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
     (tmp_path / "mine.py").write_text(text)
     config = recipe_for(str(tmp_path / "mine.py"))
     assert config.game == str(tmp_path / "mine.py")
-    check_whole_loop(shrunk(config), tmp_path / "run")
+    check_whole_loop(shortened(config), tmp_path / "run")
     assert RunFolder(tmp_path / "run").load_weights().header.game.name == "mine"
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_recipe_says_its_own_name_and_a_game_that_ships(recipe: str) -> None:
+def test_a_recipe_has_its_own_name_a_shipped_game_and_an_end(recipe: str) -> None:
     config = RECIPES[recipe]()
     assert config.recipe == recipe and config.game in game_names()
-    assert config.run.minutes or config.run.iterations, "it ends"
+    assert config.run.minutes or config.run.iterations
     assert recipe_for(config.game, recipe) == config
 
 
@@ -112,7 +112,7 @@ def test_every_game_has_a_default_recipe() -> None:
         assert recipe_for(name).game == name
 
 
-def test_unknown_names_are_answered_with_the_nearest() -> None:
+def test_the_error_for_an_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"did you mean connect4\?"):
         recipe_for("conect4")
     with pytest.raises(UnknownName, match=r"did you mean connect4-laptop\?"):
@@ -126,15 +126,17 @@ def test_the_recipe_of_another_game_is_refused() -> None:
 
 def test_a_run_ends_when_its_time_is_over(tiny_config: Config, tmp_path: Path) -> None:
     config = apply(tiny_config, ["run.minutes=0.0001", "run.iterations=0"])
-    last = train(RunFolder.create(tmp_path / "run", config), lambda moment: None)
+    last = train(RunFolder.create(tmp_path / "run", config), lambda progress: None)
     assert last.progress == 1.0 and last.iteration <= 1
     assert [line["kind"] for line in Stats(tmp_path / "run").lines()][-1] == "finished"
 
 
-def test_a_finished_run_goes_on_when_it_is_made_longer(tiny_config: Config, tmp_path: Path) -> None:
+def test_a_finished_run_continues_when_its_iterations_are_raised(
+    tiny_config: Config, tmp_path: Path
+) -> None:
     folder = RunFolder.create(tmp_path / "run", apply(tiny_config, ["run.iterations=1"]))
-    assert train(folder, lambda moment: None).iteration == 1
+    assert train(folder, lambda progress: None).iteration == 1
     folder.change(replace(folder.config, run=replace(folder.config.run, iterations=2)))
-    assert train(folder, lambda moment: None).iteration == 2
+    assert train(folder, lambda progress: None).iteration == 2
     made = [line["iteration"] for line in Stats(folder.path).lines() if line["kind"] == "iteration"]
     assert made == [1, 2]

@@ -1,4 +1,4 @@
-"""A study: trials are real runs, none is lost, the weak are given up, and it goes on later."""
+"""A study: trials are real runs, weak ones are pruned, and an interrupted study continues."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -37,24 +37,24 @@ def config(tiny_config: Config) -> Config:
 
 @pytest.fixture
 def open_study(tmp_path: Path, config: Config) -> Callable[[], Study]:
-    """Opens the same study every time."""
+    """Return a function that opens the same study every time."""
     return lambda: Study(tmp_path / "study", config, read_space(SPACE, config))
 
 
-def shown(watch: ProgressCallback = lambda moment: None) -> study.Show:
+def shown(callback: ProgressCallback = lambda progress: None) -> study.Show:
     @contextmanager
     def show(folder: RunFolder, settings: tuple[str, ...]) -> Iterator[ProgressCallback]:
-        yield watch
+        yield callback
 
     return show
 
 
 def stop_at(iteration: int) -> ProgressCallback:
-    def watch(moment: Progress) -> None:
-        if moment.iteration == iteration:
+    def callback(progress: Progress) -> None:
+        if progress.iteration == iteration:
             raise Stopped
 
-    return watch
+    return callback
 
 
 def kinds(outcome: TrialResult) -> list[str]:
@@ -73,7 +73,7 @@ def test_the_first_trial_is_the_recipe_and_the_others_differ(
     assert RunFolder(second.run).config == apply(config, second.settings)
 
 
-def test_the_last_measurement_of_a_run_is_what_counts(open_study: Callable[[], Study]) -> None:
+def test_the_result_of_a_trial_is_its_last_measurement(open_study: Callable[[], Study]) -> None:
     with open_study() as opened:
         outcome = opened.attempt(shown())
     measured = [line for line in Stats(outcome.run).lines() if line["kind"] == "strength"]
@@ -81,7 +81,7 @@ def test_the_last_measurement_of_a_run_is_what_counts(open_study: Callable[[], S
     assert outcome.errors == measured[-1]["strength"]["errors"]
 
 
-def test_a_study_goes_on_with_what_it_knows(open_study: Callable[[], Study]) -> None:
+def test_a_reopened_study_keeps_its_trials(open_study: Callable[[], Study]) -> None:
     with open_study() as opened:
         first = opened.attempt(shown())
     with open_study() as opened:
@@ -90,32 +90,30 @@ def test_a_study_goes_on_with_what_it_knows(open_study: Callable[[], Study]) -> 
         assert sorted(opened.outcomes(), key=lambda each: each.run) == [first, second]
 
 
-def test_a_trial_that_was_stopped_is_taken_up_where_its_run_stood(
-    open_study: Callable[[], Study], finished: RunFolder
-) -> None:
+def test_a_stopped_trial_is_continued(open_study: Callable[[], Study], finished: RunFolder) -> None:
     with open_study() as opened:
-        cut = opened.attempt(shown(stop_at(2)))
-        assert cut.ended == "cut off" and opened.num_done() == 0
+        stopped = opened.attempt(shown(stop_at(2)))
+        assert stopped.ended == "interrupted" and opened.num_done() == 0
     with open_study() as opened:
         whole = opened.attempt(shown())
         assert opened.num_done() == 1
-    assert (whole.run, whole.settings) == (cut.run, cut.settings)
+    assert (whole.run, whole.settings) == (stopped.run, stopped.settings)
     assert whole.is_finished and kinds(whole).count("resumed") == 1
     assert kinds(whole).count("iteration") == 4
 
 
-def test_a_trial_that_was_killed_is_taken_up_too(open_study: Callable[[], Study]) -> None:
+def test_a_killed_trial_is_continued(open_study: Callable[[], Study]) -> None:
     class Killed(BaseException):
-        """The process ends here."""
+        """Ends a run as a killed process would."""
 
-    def kill(moment: Progress) -> None:
-        if moment.iteration == 3:
+    def kill(progress: Progress) -> None:
+        if progress.iteration == 3:
             raise Killed
 
     opened = open_study().__enter__()
     with pytest.raises(Killed):
         opened.attempt(shown(kill))
-    opened._lock.close()  # as the system does when a process has died
+    opened._lock.close()  # the system does so when a process dies
     with open_study() as again:
         outcome = again.attempt(shown())
         assert again.num_done() == 1
@@ -123,35 +121,40 @@ def test_a_trial_that_was_killed_is_taken_up_too(open_study: Callable[[], Study]
     assert kinds(outcome).count("resumed") == 1
 
 
-class Scripted:
-    """A ruler that finds one strength after the other."""
+class ScriptedTest:
+    """A strength test with given results."""
+
+    parts = 1
 
     def __init__(self, errors: list[float]) -> None:
         self._errors = errors
 
-    def measure(self, player: Any) -> Strength:
-        return Strength(self._errors.pop(0), "scripted", ())
+    def measure_part(self, player: Any, part: int) -> float:
+        return self._errors.pop(0)
+
+    def combine(self, results: list[float]) -> Strength:
+        return Strength(results[0], "scripted", ())
 
 
-def test_a_trial_that_falls_behind_is_given_up(
+def test_a_trial_worse_than_the_median_is_pruned(
     open_study: Callable[[], Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ruler = Scripted([40, 30, 20, 10] * 2 + [50, 45, 0, 0])
-    monkeypatch.setattr("rookery.training.ring.strength_test_for", lambda rules: ruler)
-    monkeypatch.setattr(study, "UNQUESTIONED", 2)
+    test = ScriptedTest([40, 30, 20, 10] * 2 + [50, 45, 0, 0])
+    monkeypatch.setattr("rookery.training.measuring.strength_test_for", lambda game: test)
+    monkeypatch.setattr(study, "WARMUP_TRIALS", 2)
     with open_study() as opened:
         outcomes = [opened.attempt(shown()) for _ in range(3)]
         assert opened.num_done() == 3
         assert opened.outcomes()[-1] == outcomes[2]
     assert [outcome.errors for outcome in outcomes] == [10, 10, 45]
-    assert outcomes[2].ended == "given up at 50%" and not outcomes[2].is_finished
-    assert "finished" not in kinds(outcomes[2]), "its run can be resumed by hand"
+    assert outcomes[2].ended == "pruned at 50%" and not outcomes[2].is_finished
+    assert "finished" not in kinds(outcomes[2])
 
 
-def test_settings_that_fail_are_a_bad_trial_and_not_the_end(
+def test_a_trial_that_diverges_does_not_end_the_study(
     open_study: Callable[[], Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def diverge(folder: RunFolder, watch: ProgressCallback) -> Progress:
+    def diverge(folder: RunFolder, callback: ProgressCallback) -> Progress:
         raise LearningDiverged("update 7 gave nan")
 
     with open_study() as opened:
@@ -163,7 +166,9 @@ def test_settings_that_fail_are_a_bad_trial_and_not_the_end(
         assert opened.num_done() == 2 and opened.outcomes()[-1] == failed
 
 
-def test_settings_that_do_not_go_together_are_a_bad_trial(tmp_path: Path, config: Config) -> None:
+def test_a_trial_with_inconsistent_settings_does_not_end_the_study(
+    tmp_path: Path, config: Config
+) -> None:
     space = read_space(["learning.batch_size=32|33"], apply(config, ["learning.accumulate=1"]))
     wrong = apply(config, ["learning.batch_size=32", "learning.accumulate=32"])
     with Study(tmp_path / "study", wrong, space) as opened:
@@ -176,28 +181,30 @@ def test_a_study_of_other_settings_is_refused(
 ) -> None:
     space, path = open_study().space, tmp_path / "study"
     longer = apply(config, ["run.iterations=5"])
-    with pytest.raises(RunFolderError, match=r"begun with run.iterations=4, got 5; give the same"):
+    with pytest.raises(
+        RunFolderError, match=r"started with run.iterations=4, got 5; give the same"
+    ):
         Study(path, longer, space)
     with pytest.raises(RunFolderError, match="searches another space"):
         Study(path, config, space[:1])
 
 
-def test_what_is_no_study_is_never_touched(tmp_path: Path, config: Config) -> None:
+def test_a_folder_that_is_not_a_study_is_never_touched(tmp_path: Path, config: Config) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(RunFolderError, match="is no study"):
+    with pytest.raises(RunFolderError, match="is not a study"):
         Study(tmp_path, config, read_space(SPACE, config))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 @pytest.mark.parametrize("name", ["study.json", "trials.sqlite"])
-def test_a_damaged_study_is_told(open_study: Callable[[], Study], name: str) -> None:
+def test_a_damaged_study_is_reported(open_study: Callable[[], Study], name: str) -> None:
     with open_study() as opened:
         (opened.path / name).write_text("not what it was" * 100)
     with pytest.raises(FileDamaged, match=f"{name} is damaged"):
         open_study().__enter__()
 
 
-def test_one_process_tunes_at_a_time(open_study: Callable[[], Study]) -> None:
+def test_only_one_process_can_tune(open_study: Callable[[], Study]) -> None:
     with open_study(), pytest.raises(RunFolderError, match="another process"):
         open_study().__enter__()
 
@@ -214,7 +221,7 @@ def test_trials_must_end_and_be_measured(
     assert not (tmp_path / "study").exists()
 
 
-def test_without_optuna_one_line_says_what_to_install(
+def test_without_optuna_the_error_says_what_to_install(
     open_study: Callable[[], Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
@@ -223,12 +230,12 @@ def test_without_optuna_one_line_says_what_to_install(
     assert not (tmp_path / "study").exists()
 
 
-def test_the_run_of_a_trial_can_be_trained_again(
+def test_the_run_of_a_trial_can_be_reproduced(
     open_study: Callable[[], Study], tmp_path: Path, config: Config
 ) -> None:
-    """The settings of an outcome are all it takes."""
+    """The settings in its result reproduce the run."""
     with open_study() as opened:
         outcome = [opened.attempt(shown()) for _ in range(2)][1]
     again = RunFolder.create(tmp_path / "again", apply(config, outcome.settings))
-    train(again, lambda moment: None)
+    train(again, lambda progress: None)
     assert again.load_weights().fingerprint == RunFolder(outcome.run).load_weights().fingerprint
