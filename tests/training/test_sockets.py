@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from faulty_trainers import CONFIG, new_team, window
+from faulty_trainers import CONFIG, new_pool, window
 from rookery.arena import MatchPlan
 from rookery.games import load_game
 from rookery.training import (
@@ -20,13 +20,13 @@ from rookery.workers import Message, WorkerPool
 from sockets import Socket, exposed, listening
 
 
-def observe_crews(monkeypatch: pytest.MonkeyPatch) -> set[Socket]:
-    """The sockets that are seen whenever a worker has sent something."""
+def observe_pools(monkeypatch: pytest.MonkeyPatch) -> set[Socket]:
+    """Return a set that collects the sockets that are open when a worker has sent something."""
     found: set[Socket] = set()
     poll = WorkerPool.poll
 
-    def observed(crew: WorkerPool) -> list[tuple[int, Message]]:
-        messages = poll(crew)
+    def observed(pool: WorkerPool) -> list[tuple[int, Message]]:
+        messages = poll(pool)
         if messages:
             found.update(listening())
         return messages
@@ -39,14 +39,14 @@ def observe_crews(monkeypatch: pytest.MonkeyPatch) -> set[Socket]:
 def test_trainers_listen_on_loopback_only(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")  # as set for other programs
     before = listening()
-    team, _ = new_team(2, replace(CONFIG, method=method, batch_size=16))
+    pool, _ = new_pool(2, replace(CONFIG, method=method, batch_size=16))
     try:
         rows = window()
-        while len(team.learn(rows, 1, progress=0.2).ranks) < 2:
+        while len(pool.learn(rows, 1, progress=0.2).ranks) < 2:
             pass
         found = listening() - before
     finally:
-        team.close()
+        pool.close()
     assert len(found) >= 2, "each trainer listens for the others"
     assert not exposed(found)
 
@@ -54,15 +54,15 @@ def test_trainers_listen_on_loopback_only(method: str, monkeypatch: pytest.Monke
 def test_actors_do_not_listen(
     tmp_path: Path, tiny: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, found = listening(), observe_crews(monkeypatch)
+    before, found = listening(), observe_pools(monkeypatch)
     settings = [*tiny, "run.actors=2", "run.iterations=2"]
     folder = RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), settings))
-    train(folder, lambda moment: None)
+    train(folder, lambda progress: None)
     assert not found - before
 
 
 def test_evaluation_workers_do_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, found = listening(), observe_crews(monkeypatch)
+    before, found = listening(), observe_pools(monkeypatch)
     minimax = PlayerSpec("plain", name="minimax:2")
     plan = MatchPlan(games=32, seed=5, opening_plies=2)
     notes: list[str] = []

@@ -2,10 +2,10 @@
 
 import json
 import py_compile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -29,13 +29,14 @@ from rookery.training import (
 from rookery.training.actors.actor import actor
 from rookery.training.evaluation.tasks import (
     MatchTask,
+    PartRefused,
+    RunPart,
     StrengthTask,
-    answer,
-    pack_cases,
-    unpack_cases,
+    Tasks,
+    run_part,
 )
-from rookery.training.trainers.trainer import Trainer
-from rookery.workers import Message
+from rookery.training.trainers.trainer import Trainer, TrainerJob
+from rookery.workers import pack, unpack
 
 OTHER = "0" * 64
 RANDOM = PlayerSpec("plain", name="random")
@@ -43,7 +44,7 @@ RANDOM = PlayerSpec("plain", name="random")
 
 @pytest.fixture
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A run that another user trained with rules of their own, and the mark that these leave."""
+    """Return a run of another user with their own rules, and the file that these write."""
     return strangers_run(tmp_path, monkeypatch)
 
 
@@ -56,7 +57,7 @@ def rewrite(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def test_a_run_tells_the_digest_of_its_rules_file(stranger: tuple[Path, Path]) -> None:
+def test_a_run_records_the_digest_of_its_rules_file(stranger: tuple[Path, Path]) -> None:
     run, mark = stranger
     digest = rules_digest((run.parent / "mine.py").read_bytes())
     assert read_identity(run).rules == digest and len(digest) == 64
@@ -70,7 +71,7 @@ def test_a_strangers_rules_are_not_executed(stranger: tuple[Path, Path]) -> None
     assert not mark.exists()
 
 
-def test_a_folder_that_tells_no_digest_is_not_trusted_either(stranger: tuple[Path, Path]) -> None:
+def test_a_folder_without_a_digest_is_not_trusted_either(stranger: tuple[Path, Path]) -> None:
     run, mark = stranger
     rewrite(run / "run.json", rules="")
     with pytest.raises(RunFolderError, match="has not trusted"):
@@ -89,9 +90,7 @@ def test_a_shipped_game_that_was_replaced_by_a_file_is_not_executed(
     assert not mark.exists()
 
 
-def test_the_users_word_is_remembered(
-    stranger: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trust_is_remembered(stranger: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     run, mark = stranger
     assert RunFolder(run, trust_rules=True).game.name == "mine" and mark.exists()
     forget_rules(monkeypatch)
@@ -111,7 +110,7 @@ def test_rules_that_were_trained_with_are_trusted_in_every_process(
         RunFolder(run)
 
 
-def test_edited_rules_are_refused_until_the_user_says_so(
+def test_edited_rules_are_refused_until_the_user_trusts_them(
     stranger: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, mark = stranger
@@ -129,7 +128,7 @@ def test_edited_rules_are_refused_until_the_user_says_so(
     assert RunFolder(run).game.digest == rules_digest(rules.read_bytes())
 
 
-def test_a_home_that_cannot_be_written_is_only_told(
+def test_a_home_that_cannot_be_written_is_a_warning(
     tmp_path: Path,
     tiny: list[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -181,27 +180,39 @@ def test_only_the_rules_that_are_asked_for_are_executed(tmp_path: Path) -> None:
     assert load_game(str(rules), found.digest) is found, "what was executed is not read again"
 
 
-@pytest.mark.parametrize("work", [lambda job: actor(SimpleNamespace(), job), Trainer])  # type: ignore[arg-type]
+def run_actor(config: str) -> None:
+    job = {"config": config, "digest": OTHER, "device": "cpu", "games": 4}
+    actor(SimpleNamespace(), job)  # type: ignore[arg-type]
+
+
+def run_trainer(config: str) -> None:
+    Trainer(TrainerJob(config, OTHER, "cpu"))
+
+
+@pytest.mark.parametrize("work", [run_actor, run_trainer])
 def test_workers_refuse_other_rules_than_the_coordinators(
-    work: Any, tmp_path: Path, tiny_config: Config
+    work: Callable[[str], None], tmp_path: Path, tiny_config: Config
 ) -> None:
     rules, mark = marked_rules(tmp_path)
-    job = {"config": to_json(replace(tiny_config, game=str(rules))), "digest": OTHER}
     with pytest.raises(ConfigError, match="is not the expected one"):
-        work({**job, "device": "cpu", "games": 4})
+        work(to_json(replace(tiny_config, game=str(rules))))
     assert not mark.exists()
 
 
-def test_judges_refuse_other_rules_than_the_coordinators(tmp_path: Path) -> None:
+def test_evaluation_workers_refuse_other_rules_than_the_coordinators(tmp_path: Path) -> None:
     rules, mark = marked_rules(tmp_path)
     plan = MatchPlan(2, 1, 0, book=False)
-    cases = [
-        StrengthTask(str(rules), RANDOM, 1, digest=OTHER),
-        MatchTask(str(rules), plan, RANDOM, RANDOM, digest=OTHER),
-    ]
-    for case in unpack_cases(pack_cases(cases)):
-        said = answer(case, Message("look", {"case": 0, "part": 0}))
-        assert said.kind == "refused" and "is not the expected one" in said.header["reason"]
+    sent = Tasks(
+        (
+            StrengthTask(str(rules), RANDOM, 1, digest=OTHER),
+            MatchTask(str(rules), plan, RANDOM, RANDOM, digest=OTHER),
+        )
+    )
+    tasks = unpack(pack(sent))
+    assert isinstance(tasks, Tasks)
+    for number in range(2):
+        reply = run_part(tasks, RunPart(number, 0))
+        assert isinstance(reply, PartRefused) and "is not the expected one" in reply.reason
     assert not mark.exists()
 
 
@@ -225,9 +236,9 @@ def test_actors_and_trainers_play_by_rules_of_your_own(
 ) -> None:
     forget_rules(monkeypatch, tmp_path / "state")
     rules, _ = marked_rules(tmp_path)
-    crewed = ["run.actors=1", "run.iterations=2", "learning.method=distributed"]
-    config = own_config(rules, tiny, *crewed, "learning.workers=1")
+    settings = ["run.actors=1", "run.iterations=2", "learning.method=distributed"]
+    config = own_config(rules, tiny, *settings, "learning.workers=1")
     folder = RunFolder.create(tmp_path / "run", config)
-    train(folder, lambda moment: None)
+    train(folder, lambda progress: None)
     kinds = [line["kind"] for line in Stats(folder.path).lines()]
     assert kinds.count("iteration") == 2 and kinds[-1] == "finished"
