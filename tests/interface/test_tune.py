@@ -85,7 +85,7 @@ def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
     ("options", "found"),
     [
         (["--space", "lerning.reuse=1..2"], "did you mean learning.reuse?"),
-        (["--set", "search.considered=4"], "search.considered is searched and set"),
+        (["--set", "search.considered=4"], "search.considered is both searched and set"),
         (["--set", "run.strength_every=0"], "trials are compared by strength"),
         (["--set", "run.iterations=0"], "say how long it takes, as in --minutes 5"),
         (["--trials", "0"], "--trials"),

@@ -34,7 +34,7 @@ def not_best_table(columns: Sequence[Column]) -> Table | None:
 
 def match_table(report: MatchReport) -> Table:
     """Return wins, draws and losses of player a, by who moved first."""
-    table = new_table(f"{report.a} moves")
+    table = new_table("moves", title=f"results of {report.a}")
     for heading in ("games", "wins", "draws", "losses", "score"):
         table.add_column(heading, justify="right")
     for label, tally in (("first", report.first), ("second", report.second)):
