@@ -52,7 +52,7 @@ def test_a_run_can_be_compared_with_what_it_began_with(
         ("tictactoe", "RUNX", [], "unknown run folder"),
         ("tictactoe", "RUN@7", [], "no weights of iteration 7"),
         ("tictactoe", "lost.safetensors", [], "lost.safetensors does not exist"),
-        ("tictactoe", "notes.safetensors", [], "not a Rookery net"),
+        ("tictactoe", "notes.safetensors", [], "not a Rookery file"),
         ("tictactoe", "solver", [], "--init takes the weights of one network, got solver"),
         ("tictactoe", "RUN+RUN", [], "--init takes the weights of one network, got"),
     ],
