@@ -300,3 +300,33 @@ def test_an_interrupted_iteration_gives_what_has_arrived() -> None:
     with pytest.raises(Stopped):
         actors.play(0, progress=0.0, check=stop)
     assert [played.report.positions for played in actors.drain()] == [9]
+
+
+def test_the_only_actor_that_plays_is_not_retired(
+    four_cores_two_gpus: None, clock: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers: list[FakeWorker] = []
+
+    def start(name: str, function: Any, job: Mapping[str, Any], **options: Any) -> FakeWorker:
+        workers.append(FakeWorker(name, job, options))
+        return workers[-1]
+
+    monkeypatch.setattr(actor_pool, "ProcessWorker", start)
+    config = new_config("run.actors=auto", "run.devices=cpu", "run.max_lag=1")
+    actors = new_actors(config, None)
+    worker, starting = workers
+    worker.say_ready()
+    actors.attend()
+    worker.carry_out_orders(positions=actors.positions)
+    actors.attend()
+    clock.now += 1.0
+    actors.attend()
+    actors.figures()
+    actors.play(0, progress=0.5, check=lambda: None)
+
+    def check() -> None:
+        assert clock.now < 110.0, "there are no more orders"
+        worker.carry_out_orders()
+
+    actors.play(0, progress=0.5, check=check)
+    assert actors.pool.ready() == [0] and not starting.inbox

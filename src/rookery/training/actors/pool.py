@@ -276,10 +276,11 @@ class ActorPool:
         if self._layout.size == self._layout.max_size:
             return
         size = self.pool.size() - len(self._leaving)
+        playing = [number for number in self.pool.ready() if number not in self._leaving]
         if learner_waited > IDLE_SHARE and size < self._layout.max_size:
             self.pool.add_worker(f"is needed: the learner waited {learner_waited:.0%} of the time")
-        elif games_waited > IDLE_SHARE and size > 1 and (ready := self.pool.ready()):
-            self._leaving.add(ready[-1])
+        elif games_waited > IDLE_SHARE and len(playing) > 1:
+            self._leaving.add(playing[-1])
 
     def _let_go(self, number: int) -> None:
         if not self._orders[number]:
