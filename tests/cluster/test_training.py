@@ -58,8 +58,8 @@ def test_a_run_continues_when_an_actor_is_killed(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), SMALL))
     killed: list[psutil.Process] = []
 
-    def watch(moment: Progress) -> None:
-        if moment.iteration == 2 and not killed:
+    def watch(progress: Progress) -> None:
+        if progress.iteration == 2 and not killed:
             below = psutil.Process().children(recursive=True)
             killed.append(next(each for each in below if each.name().startswith("ray::Host")))
             killed[0].kill()
@@ -82,7 +82,7 @@ def test_trainers_learn_together_in_a_cluster(
     trainers = ["run.actors=1", "learning.method=distributed", "learning.workers=2"]
     config = apply(recipe_for("tictactoe"), [*SMALL, *trainers, "run.strength_every=0"])
     folder = RunFolder.create(tmp_path / "run", config)
-    train(folder, lambda moment: None)
+    train(folder, lambda progress: None)
     done = lines(folder, "iteration")
     assert len(done) == 8
     ranks = [rank for line in done if line["learning"] for rank in line["learning"]["ranks"]]

@@ -224,14 +224,14 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     folder = RunFolder.create(tmp_path / "run", config)
     killed: list[int] = []
 
-    def kill(moment: Progress) -> None:
-        if moment.iteration == 2 and not killed:
+    def kill(progress: Progress) -> None:
+        if progress.iteration == 2 and not killed:
             killed.append(processes()[0].pid)  # trainers start before actors
             processes()[0].kill()
 
     train(folder, kill)
     folder.change(apply(config, ["run.iterations=6"]))
-    train(folder, lambda moment: None)
+    train(folder, lambda progress: None)
     done = lines(folder, "iteration")
     assert [line["iteration"] for line in done] == list(range(1, 7))
     learned = [line["learning"] for line in done if line["learning"]]
@@ -254,7 +254,7 @@ def test_a_run_with_a_pipeline_is_the_run_of_a_single_learner(tmp_path: Path) ->
             recipe_for("tictactoe"), [*SMALL, *PIPELINE_RUN, f"learning.method={method}"]
         )
         folder = RunFolder.create(tmp_path / method, config)
-        train(folder, lambda moment: None)
+        train(folder, lambda progress: None)
         kept = Checkpoint.load(folder.path)
         assert kept is not None
         states.append(kept.learner)

@@ -163,7 +163,7 @@ def test_the_current_folder_is_never_taken_for_the_home(
     assert not mark.exists()
 
 
-def test_compiled_code_beside_the_file_is_not_used(tmp_path: Path) -> None:
+def test_compiled_code_next_to_the_file_is_not_used(tmp_path: Path) -> None:
     rules, mark = marked_rules(tmp_path)
     py_compile.compile(str(rules), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     rules.write_text(rules.read_text().replace("\nopen(", "\n# open("))
