@@ -1,4 +1,4 @@
-"""How games are played against oneself."""
+"""Settings of self-play."""
 
 from dataclasses import dataclass
 
@@ -13,23 +13,23 @@ class SelfPlayConfig:
     """Settings of self-play."""
 
     games: int = 256
-    """Games played in step; their leaves make one batch of the net."""
+    """Games played at once; their leaves are one batch of the network."""
     simulations: str = "32"
-    """Simulations a move, by progress of the run: "16, 32@0.3, 64@0.7" is 16 until 30 %, ..."""
+    """Simulations per move by progress of the run: "16, 32@0.3" is 16 until 30 %, then 32."""
     temperature: float = 1.0
-    """Moves of the first plies are drawn from the search's policy, raised to 1 / temperature."""
+    """Moves of the first plies are drawn from the policy, raised to 1 / temperature."""
     temperature_plies: int = 10
-    """Plies, counted from the start of the game, that are drawn so."""
+    """Plies, counted from the start of the game, whose moves are drawn."""
     opening_share: float = 0.5
-    """Share of games that begin with random moves."""
+    """Share of games that start with random moves."""
     opening_plies: int = 6
-    """Random moves of such an opening, at most."""
+    """Maximum number of random moves of such an opening."""
     max_plies: int = 0
-    """A game that lasts so long is a draw; 0 = as long as the rules let it, to MOST_PLIES."""
+    """Plies after which a game is a draw; 0 = the limit of the rules, at most 512."""
     resign: float = 0.0
-    """A player whose value falls below minus this resigns; 0 = nobody ever does."""
+    """A player whose value falls below minus this number resigns; 0 = players never resign."""
     resign_check: float = 0.1
-    """Share of games in which nobody resigns, to see who would have been wrong to."""
+    """Share of games played to the end, to measure how often resigning would be wrong."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -48,11 +48,11 @@ class SelfPlayConfig:
         self.schedule()
 
     def longest_game(self, game: Game) -> int:
-        """The most plies that a game can have."""
+        """Return the maximum number of plies of a game."""
         return min(game.max_plies, self.max_plies or MOST_PLIES)
 
     def schedule(self) -> tuple[tuple[float, int], ...]:
-        """Pairs (progress, simulations), by rising progress."""
+        """Return pairs (progress, simulations), by rising progress."""
         try:
             parts = [part.strip().split("@") for part in self.simulations.split(",")]
             steps = tuple((float(at[0]) if at else 0.0, int(count)) for count, *at in parts)
@@ -67,13 +67,13 @@ class SelfPlayConfig:
         return steps
 
     def simulations_at(self, progress: float) -> int:
-        """Simulations a move when `progress` (0 to 1) of the run is done."""
+        """Return the simulations per move when `progress` (0 to 1) of the run is done."""
         return self.schedule()[self.step_at(progress)][1]
 
     def step_at(self, progress: float) -> int:
-        """The step of the schedule when `progress` of the run is done."""
+        """Return the step of the schedule when `progress` of the run is done."""
         return max(0, sum(start <= progress for start, _ in self.schedule()) - 1)
 
     def max_simulations(self) -> int:
-        """The most that the schedule asks for."""
+        """Return the maximum of the schedule."""
         return max(count for _, count in self.schedule())

@@ -1,4 +1,4 @@
-"""Nets that come with Rookery, so that there is somebody to play against at once.
+"""Networks that are bundled with Rookery, to play against at once.
 
 docs/connect4.md and docs/chess.md say how they were trained, by which commands and when, and how
 strong they are.
