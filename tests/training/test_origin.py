@@ -65,9 +65,13 @@ def test_every_kind_of_run_starts_with_them_and_counts_from_zero(
 ) -> None:
     folder.change(apply(folder.config, [setting]))
     loop = new_loop(folder, ignore)
+    arrays = loop.learner.state()
     loop.close()
-    state = loop.learner.play_net.state_dict()
-    assert all(torch.equal(state[name], first.weights.state[name]) for name in state)
+    played = loop.learner.play_net.state_dict()
+    assert played.keys() == first.weights.state.keys()
+    for name, expected in first.weights.state.items():
+        assert torch.equal(played[name], expected)
+        assert torch.equal(torch.from_numpy(arrays[f"net.{name}"]), expected)
     assert loop.learner.updates == 0
     started = [line for line in Stats(folder.path).lines() if line["kind"] == "started"]
     assert [line["origin"]["source"] for line in started] == ["runs/finished"]

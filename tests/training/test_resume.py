@@ -268,3 +268,10 @@ def test_a_copy_without_empty_folders_can_be_resumed(copy: RunFolder) -> None:
     shutil.rmtree(copy.path / "weights")
     train(copy, ignore)
     assert copy.count_weights() > 0
+
+
+def test_games_in_progress_on_another_device_are_refused(copy: RunFolder) -> None:
+    found = Checkpoint.load(copy.path)
+    replace(found, position=replace(found.position, selfplay="cuda")).save(copy.path)
+    with pytest.raises(RunFolderError, match=r"trained on cuda, .* with --devices cuda:0"):
+        train(copy, ignore)
