@@ -74,9 +74,8 @@ def bare_forwards(evaluator: Any, batch: int, seconds: float) -> float:
 def rookery(options: argparse.Namespace, seed: int) -> More:
     """Our self-play, some moves into the games."""
     from rookery.nets import CpuEvaluator
-    from rookery.replay import Samples
     from rookery.search import SearchConfig
-    from rookery.selfplay import SelfPlay, SelfPlayConfig
+    from rookery.selfplay import CpuSelfPlay, SelfPlayConfig
 
     rules, net = new_net(options)
     evaluator = CpuEvaluator(
@@ -85,15 +84,13 @@ def rookery(options: argparse.Namespace, seed: int) -> More:
     params = SelfPlayConfig(
         games=options.games, simulations=f"1, {options.simulations}@0.5", opening_share=0.0
     )
-    selfplay = SelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=seed)
-    selfplay.play(QUICK_MOVES, progress=0.0)
+    selfplay = CpuSelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=seed)
+    selfplay.play(QUICK_MOVES, progress=0.0, iteration=0)
     forwards = bare_forwards(evaluator, options.games, options.seconds / 4)
     print(f"    on this core: {evaluator.backend}, bare forward {forwards:.0f}/s", flush=True)
 
     def more() -> tuple[int, int]:
-        records, report = selfplay.play(1, progress=1.0)
-        if records:
-            Samples.from_records(records, 0)
+        report = selfplay.play(1, progress=1.0, iteration=0).report
         return report.positions, report.evaluations
 
     return more
