@@ -94,3 +94,9 @@ def test_a_checkpoint_does_not_follow_the_arrays_it_was_made_of() -> None:
     learner["updates"][0] = selfplay["plies"][0] = 9
     assert taken.learner["updates"].tolist() == [1]
     assert taken.selfplay["plies"].tolist() == [3]
+
+
+def test_a_checkpoint_without_games_or_learner_is_refused(tmp_path: Path) -> None:
+    Checkpoint(POSITION, LEARNER, {}).save(tmp_path)
+    with pytest.raises(FileDamaged, match="no selfplay/ part"):
+        Checkpoint.load(tmp_path)

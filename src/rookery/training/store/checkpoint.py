@@ -67,7 +67,9 @@ class Checkpoint:
 
 
 def _part(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
-    names = (name for name in arrays if name.startswith(prefix))
+    names = [name for name in arrays if name.startswith(prefix)]
+    if not names:
+        raise FileDamaged(f"the checkpoint has no {prefix} part; restore it from a copy")
     return {name.removeprefix(prefix): arrays[name] for name in names}
 
 
