@@ -122,7 +122,9 @@ def test_a_killed_worker_is_noted_and_the_answer_is_the_same(
     alone = rookery(*words)
     monkeypatch.setattr(evaluation_pool, "WorkerPool", KilledAtFirstResult)
     disturbed = rookery(*words, "--workers", 1)
-    assert disturbed.err == "note: evaluation worker 0 killed by SIGKILL; restarting in 0.5 s\n"
+    assert disturbed.err == (
+        "note: evaluation worker 0 was killed by SIGKILL; restarting in 0.5 s\n"
+    )
     assert (disturbed.code, disturbed.out) == (0, alone.out)
     assert not workers()
 
