@@ -18,7 +18,7 @@ import toy  # noqa: E402
 from rookery.arena.lockstep import outcomes, successors  # noqa: E402
 from rookery.games import ONGOING, Board, Game, load_game  # noqa: E402
 from rookery.search import AnalysisSearch, CpuSearch, SearchConfig  # noqa: E402
-from rookery.selfplay import SelfPlay, SelfPlayConfig  # noqa: E402
+from rookery.selfplay import CpuSelfPlay, SelfPlayConfig  # noqa: E402
 
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
 METHODS = ("gumbel", "puct")
@@ -90,8 +90,8 @@ def play_games(rules: Game, *, moves: int, max_plies: int) -> None:
         temperature_plies=2,
     )
     evaluator = toy.hashed(rules.num_actions)
-    play = SelfPlay(rules, evaluator, config=config, search=SearchConfig(), seed=1)
-    play.play(moves, progress=0.0)
+    play = CpuSelfPlay(rules, evaluator, config=config, search=SearchConfig(), seed=1)
+    play.play(moves, progress=0.0, iteration=0)
 
 
 def main(name: str, *flags: str) -> None:
