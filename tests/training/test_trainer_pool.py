@@ -241,7 +241,11 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     most_due = 1 + 4 * 16 * 5 // 32  # run.max_lag: an iteration's, and rows for less than one
     assert rows == pytest.approx(4 * made, abs=32 * (most_due if config.run.has_actors() else 1))
     notes = [line["note"] for line in lines(folder, "note")]
-    how = "holding one part of the network each" if more == PIPELINE_RUN else "sharing every batch"
+    how = (
+        "holding one part of the network each"
+        if more == PIPELINE_RUN
+        else "sharing every batch (DDP)"
+    )
     assert sum(f"2 trainers {how}: 32 rows" in note for note in notes) == 2
     assert sum("killed by SIGKILL" in note for note in notes) == 1
     assert not processes()
