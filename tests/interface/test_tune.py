@@ -1,4 +1,4 @@
-"""`rookery tune`: trials on the screen, the best ones in a table, and the same command goes on."""
+"""`rookery tune`: trials on the screen, the best ones in a table, and the same command continues."""
 
 import os
 import re
@@ -23,7 +23,7 @@ SPACE = ("--space", "learning.learning_rate=1e-4..1e-2:log", "--space", "search.
 def quick_strength(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strength is measured in a few games."""
     monkeypatch.setattr(
-        "rookery.training.ring.strength_test_for", lambda rules: MatchTest(rules, games=2)
+        "rookery.training.measuring.strength_test_for", lambda game: MatchTest(game, games=2)
     )
 
 
@@ -49,7 +49,7 @@ def test_trials_end_in_a_table_and_a_command_that_repeats_the_best(rookery, orde
     assert found[0].load_weights().fingerprint == found[1].load_weights().fingerprint
 
 
-def test_the_same_command_goes_on_up_to_its_trials(rookery, order) -> None:
+def test_the_same_command_continues_up_to_its_trials(rookery, order) -> None:
     assert "1 of 1 trials" in rookery(*order, "--trials", 1).out
     again = rookery(*order, "--trials", 2)
     assert again.code == 0 and "Trial 2 of 2" in again.out and "Trial 1 of 2" not in again.out
@@ -57,13 +57,13 @@ def test_the_same_command_goes_on_up_to_its_trials(rookery, order) -> None:
     assert done.code == 0 and "Trial" not in done.out and "Finished: 2 of 2" in done.out
 
 
-def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
+def test_a_signal_interrupts_a_trial_and_the_next_call_continues_it(
     rookery, order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
     def interrupted(folder: RunFolder, console: Any) -> Iterator[Any]:
-        def show(moment: Progress) -> None:
-            if moment.iteration == 1:
+        def show(progress: Progress) -> None:
+            if progress.iteration == 1:
                 os.kill(os.getpid(), signal.SIGINT)
 
         yield show
@@ -71,7 +71,7 @@ def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
     with monkeypatch.context() as patch:
         patch.setattr(tuning, "progress_for", interrupted)
         answer = rookery(*order, "--trials", 1)
-    assert answer.code == 0 and "cut off" in answer.out
+    assert answer.code == 0 and "interrupted" in answer.out
     assert (
         "Stopped: 0 of 1 trials" in answer.out
         and "Repeat the command to continue the study." in answer.out
@@ -87,7 +87,7 @@ def test_a_signal_cuts_a_trial_off_and_the_next_call_takes_it_up(
         (["--space", "lerning.reuse=1..2"], "did you mean learning.reuse?"),
         (["--set", "search.considered=4"], "search.considered is both searched and set"),
         (["--set", "run.strength_every=0"], "trials are compared by strength"),
-        (["--set", "run.iterations=0"], "say how long it takes, as in --minutes 5"),
+        (["--set", "run.iterations=0"], "a trial has no end; give it one, as in --minutes 5"),
         (["--trials", "0"], "--trials"),
         (["--recipe", "tictactoe-dmo"], "did you mean tictactoe-demo?"),
     ],
