@@ -29,7 +29,10 @@ def content(folder: Path) -> dict[str, bytes]:
         (["tictactoe", "--recipe", "connect4-laptop"], "unknown recipe for tictactoe"),
         (["tictactoe", "--set", "serch.considered=8"], "did you mean search.considered?"),
         (["tictactoe", "--set", "run=8"], "unknown setting"),
-        (["tictactoe", "--set", "search.considered"], "expected a setting like search.considered=8"),
+        (
+            ["tictactoe", "--set", "search.considered"],
+            "expected a setting like search.considered=8",
+        ),
         (["tictactoe", "--set", "search.considered=many"], "search.considered"),
         (["tictactoe", "--set", "search.considered=0"], "search.considered"),
         (["tictactoe", "--set", "selfplay.games=0"], "selfplay.games must be in"),
