@@ -1,4 +1,4 @@
-"""`rookery tune`: trials on the screen, the best ones in a table, and the same command continues."""
+"""`rookery tune`: trials on the screen, the best ones in a table, and a study that continues."""
 
 import os
 import re
