@@ -134,7 +134,7 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
 ) -> None:
     started: list[int] = []
 
-    def no_pool(*arguments: object, workers: int, **options: object) -> None:
+    def no_pool(workers: int, **options: object) -> None:
         started.append(workers)
         raise ConfigError("seen enough")
 

@@ -35,7 +35,7 @@ def test_eval_tells_how_much_it_spikes(rookery, spiking_run: Path, finished_run:
     assert answer.code == 0
     assert "spikes per evaluation: " in answer.out and "of 432 neurons x steps" in answer.out
     table = json.loads(rookery("eval", spiking_run, "--simulations", "0", "--json").out)
-    assert 0 < table["spikes"]["number"] < table["spikes"]["chances"] == 2 * 8 * 9 * 3
+    assert 0 < table["spikes"]["mean"] < table["spikes"]["maximum"] == 2 * 8 * 9 * 3
     assert "spikes" not in rookery("eval", finished_run, "--simulations", "0").out
 
 
