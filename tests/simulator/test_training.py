@@ -54,8 +54,9 @@ def ignore(progress: Progress) -> None:
 
 
 def new_loop(folder: RunFolder) -> TrainingLoop:
-    """Return the loop of a run as it is on disk."""
-    return factory.new_loop(RunFolder(folder.path), ignore)
+    """Return the loop of a run as it is on disk; nothing of it has to be closed."""
+    with factory.open_loop(RunFolder(folder.path), ignore) as loop:
+        return loop
 
 
 def run_iterations(loop: TrainingLoop, number: int) -> None:

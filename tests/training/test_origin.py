@@ -24,7 +24,7 @@ from rookery.training import (
     load_shipped,
     train,
 )
-from rookery.training.factory import new_loop
+from rookery.training.factory import open_loop
 
 pytestmark = pytest.mark.usefixtures("quick_strength")
 
@@ -64,9 +64,8 @@ def test_every_kind_of_run_starts_with_them_and_counts_from_zero(
     folder: RunFolder, first: InitialWeights, setting: str
 ) -> None:
     folder.change(apply(folder.config, [setting]))
-    loop = new_loop(folder, ignore)
-    arrays = loop.learner.state()
-    loop.close()
+    with open_loop(folder, ignore) as loop:
+        arrays = loop.learner.state()
     played = loop.learner.play_net.state_dict()
     assert played.keys() == first.weights.state.keys()
     for name, expected in first.weights.state.items():

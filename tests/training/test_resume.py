@@ -13,7 +13,7 @@ import torch
 
 from rookery.base import RunFolderError
 from rookery.training import Progress, ProgressCallback, RunFolder, Stats, Stopped, apply, train
-from rookery.training.factory import _as_before, new_loop
+from rookery.training.factory import _as_before, open_loop
 from rookery.training.store.checkpoint import Checkpoint
 
 Trace = Callable[[Path], Any]
@@ -89,9 +89,8 @@ def test_the_seed_reaches_the_first_weights(finished: RunFolder, tmp_path: Path)
     first = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         config = apply(finished.config, [f"run.seed={seed}"])
-        loop = new_loop(RunFolder.create(tmp_path / name, config), ignore)
-        loop.close()
-        first.append(loop.learner.state())
+        with open_loop(RunFolder.create(tmp_path / name, config), ignore) as loop:
+            first.append(loop.learner.state())
     weights = [name for name in first[0] if name.startswith("net.") and "conv.weight" in name]
     assert weights
     for name in weights:

@@ -92,9 +92,6 @@ class BaseLearner(ABC):
     def drain(self) -> LearnReport | None:
         """Wait for updates in flight; return their report, None if there are none."""
 
-    def close(self) -> None:  # noqa: B027  most learners hold nothing
-        """Release what the learner holds."""
-
     def state(self) -> states.Arrays:
         """Return everything that a new learner needs to continue, as named arrays."""
         return {

@@ -1,7 +1,7 @@
 """How the parts of a run are chosen and put together."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import torch
@@ -39,12 +39,8 @@ from rookery.workers import Cluster
 
 def train(folder: RunFolder, callback: ProgressCallback) -> Progress:
     """Train until the run's time or iterations are over, or `callback` raises Stopped."""
-    with folder.lock():
-        loop = new_loop(folder, callback)
-        try:
-            loop.train()
-        finally:
-            loop.close()
+    with folder.lock(), open_loop(folder, callback) as loop:
+        loop.train()
         return loop.run.shown
 
 
@@ -59,8 +55,9 @@ def check_hardware(config: Config) -> torch.device:
     return devices[0]
 
 
-def new_loop(folder: RunFolder, callback: ProgressCallback) -> TrainingLoop:
-    """Return the loop of a run, with the state of its checkpoint if there is one."""
+@contextmanager
+def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[TrainingLoop]:
+    """Open a run, at its checkpoint if there is one; afterwards end its workers."""
     folder.make_folders()
     found = Checkpoint.load(folder.path)
     position = found.position if found else None
@@ -71,32 +68,34 @@ def new_loop(folder: RunFolder, callback: ProgressCallback) -> TrainingLoop:
         iteration=position.iteration if position else 0,
         seconds=position.seconds if position else 0.0,
     )
-    with ExitStack() as on_error:
-        on_error.callback(run.close)
+    with ExitStack() as resources:
+        resources.callback(run.close)
         if found is None:
             _check_beginning(run)
         run.stats.forget_after(run.iteration)
-        loop = _Builder(run, position).build()
-        on_error.callback(loop.close)
+        loop = _Builder(run, position, resources).build()
         if found is not None:
             _check_games(run, found.position, loop.selfplay)
             loop.restore(found)
             loop.window.refill(_read_shards(run, found.position), found.position.rows_made)
         _record_start(loop, "resumed" if found else "started")
-        on_error.pop_all()
-    return loop
+        yield loop
 
 
 class _Builder:
-    """Builds the parts of a run that stood at `position`, None at its beginning."""
+    """Builds the parts of a run that stood at `position`, None at its beginning.
 
-    def __init__(self, run: Run, position: RunPosition | None) -> None:
+    Parts that have to be closed are handed to `resources`, which closes the last one first.
+    """
+
+    def __init__(self, run: Run, position: RunPosition | None, resources: ExitStack) -> None:
         self.run, self.game, self.device = run, run.folder.game, run.device
+        self.resources = resources
         self.rows_made = position.rows_made if position else 0
         config = run.config
         self.learning, self.backend = _as_before(config, position, self.device)
         self.config = replace(config, learning=self.learning)
-        self.cluster = Cluster(config.run.cluster) if config.run.cluster else None
+        self.cluster = self._connect(config.run.cluster) if config.run.cluster else None
 
     def build(self) -> TrainingLoop:
         """Return the loop: who learns, who plays, who measures."""
@@ -107,6 +106,11 @@ class _Builder:
         window = new_window(self.game, self.config.replay, device)
         selfplay, meter = self._players(learner.play_net)
         return TrainingLoop(self.run, selfplay, window, learner, meter)
+
+    def _connect(self, address: str) -> Cluster:
+        cluster = Cluster(address)
+        self.resources.callback(cluster.close)
+        return cluster
 
     def _first_net(self) -> nn.Module:
         net = new_net(self.config, self.game)
@@ -135,6 +139,7 @@ class _Builder:
             placement=placement,
             on_event=self.run.note_event,
         )
+        self.resources.callback(trainers.close)
         self.run.note(trainers.describe())
         return trainers
 
@@ -170,6 +175,7 @@ class _Builder:
             on_event=self.run.note_event,
             cluster=self.cluster,
         )
+        self.resources.callback(actors.close)
         return actors, ActorMeter(self.run, self.game, actors)
 
     def _adapt_games(self, games: int) -> None:

@@ -65,9 +65,6 @@ class SelfPlay(Protocol):
     def restore(self, state: Arrays) -> None:
         """Continue from what `state` returned."""
 
-    def close(self) -> None:
-        """End all actors."""
-
 
 class Learner(Protocol):
     """Makes updates from the window."""
@@ -93,9 +90,6 @@ class Learner(Protocol):
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from what `state` returned."""
-
-    def close(self) -> None:
-        """End all trainers."""
 
 
 class StrengthMeter(Protocol):
@@ -191,12 +185,6 @@ class TrainingLoop:
         if found.position.selfplay == self.selfplay.kind:
             self.selfplay.restore(found.selfplay)
         self.rows_owed = found.position.rows_owed
-
-    def close(self) -> None:
-        """End all workers, however the run ended."""
-        self.selfplay.close()
-        self.learner.close()
-        self.run.close()
 
     @property
     def _resumes_exactly(self) -> bool:

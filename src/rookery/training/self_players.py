@@ -182,9 +182,6 @@ class LocalSelfPlay:
         """Continue from what `state` returned."""
         self._player.restore(state)
 
-    def close(self) -> None:
-        """Release what self-play holds: nothing."""
-
     def _finish(self, kept: int, check: Check) -> tuple[Played, ...]:
         """Wait for all that is in flight but the newest `kept`."""
         number = max(0, len(self._in_flight) - kept)

@@ -169,11 +169,9 @@ class ActorPool:
         time.sleep(IDLE_SECONDS)
 
     def close(self) -> None:
-        """End all actors and leave the cluster."""
+        """End all actors."""
         if self._pool is not None:
             self._pool.close()
-        if self._cluster is not None:
-            self._cluster.close()
 
     def _begin_iteration(self) -> None:
         self._begun = self._attended = time.perf_counter()
