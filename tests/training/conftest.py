@@ -16,6 +16,7 @@ import rookery
 from rookery.arena import MatchTest
 from rookery.training import Config, RunFolder, Stats, apply, recipe_for, train
 from rookery.training.store.checkpoint import Checkpoint
+from thread_workers import ThreadWorker
 
 TINY = [
     "run.iterations=6",
@@ -61,6 +62,13 @@ def one_thread() -> Iterator[None]:
     yield
     torch.set_num_threads(before[0])
     numba.set_num_threads(before[1])
+
+
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run actors and evaluation workers in threads of this process."""
+    for module in ("actors", "evaluation"):
+        monkeypatch.setattr(f"rookery.training.{module}.pool.ProcessWorker", ThreadWorker)
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ from rookery.training import (
 )
 from rookery.training.actors.actor import actor_seed
 from rookery.workers import WorkersLost, pool
+from thread_workers import ThreadWorker
 
 SMALL = [
     "run.actors=2",
@@ -78,6 +79,7 @@ def check_rows(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("mode", ["overlapped", "phased"])
+@pytest.mark.usefixtures("in_threads")
 def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
     folder = new_run(tmp_path / "run", f"run.mode={mode}")
     train(folder, lambda progress: None)
@@ -94,6 +96,7 @@ def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
     assert folder.load_weights().header.step > 0
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_actors_do_not_play_the_same_games(tmp_path: Path) -> None:
     settings = ["selfplay.opening_share=0.0", "selfplay.temperature_plies=9", "run.moves=40"]
     folder = new_run(tmp_path / "run", *settings, "run.iterations=2")
@@ -112,6 +115,7 @@ def test_every_actor_and_every_successor_has_a_seed_of_its_own() -> None:
     assert len(seeds) == 50 * 49
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_an_actor_of_another_version_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,30 +138,25 @@ class Disturbance:
             self.act()
 
 
-def test_a_killed_actor_is_replaced_and_nothing_received_is_lost(tmp_path: Path) -> None:
-    folder = new_run(tmp_path / "run", "run.iterations=12")
-    train(folder, Disturbance(2, lambda: actors()[0].kill()))
-    check_rows(folder)
-    notes = [line["note"] for line in lines(folder, "note")]
-    assert len(notes) == 1 and "killed by SIGKILL; restarting in" in notes[0]
-    assert not actors()
-
-
-def test_the_run_goes_on_with_one_of_three(tmp_path: Path) -> None:
+def test_killed_actors_are_replaced_and_nothing_received_is_lost(tmp_path: Path) -> None:
     def kill_two() -> None:
         for actor in actors()[:2]:
             actor.kill()
 
-    folder = new_run(tmp_path / "run", "run.actors=3", "run.iterations=8")
+    folder = new_run(tmp_path / "run", "run.actors=3", "run.iterations=12")
     train(folder, Disturbance(2, kill_two))
     check_rows(folder)
-    assert sum("killed by SIGKILL" in line["note"] for line in lines(folder, "note")) == 2
+    notes = [line["note"] for line in lines(folder, "note")]
+    assert len(notes) == 2
+    assert all("killed by SIGKILL; restarting in" in note for note in notes)
+    assert not actors()
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_actors_measure_strength_as_one_process_does(tmp_path: Path) -> None:
     settings = ["run.strength_every=4", "run.strength_simulations=2", "run.iterations=6"]
     folder = new_run(tmp_path / "run", *settings)
-    train(folder, Disturbance(4, lambda: actors()[0].kill()))
+    train(folder, Disturbance(4, lambda: ThreadWorker.running[0].kill()))
     measured = lines(folder, "strength")
     assert [line["iteration"] for line in measured] == [4, 6]
     weights = folder.load_weights(6)
@@ -176,6 +175,7 @@ def test_actors_measure_strength_as_one_process_does(tmp_path: Path) -> None:
     check_rows(folder)
 
 
+@pytest.mark.slow
 def test_actors_follow_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)  # of which half begin
     idle = ["run.actors=auto", "learning.reuse=0.1", "run.iterations=10"]
@@ -191,6 +191,7 @@ def test_actors_follow_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not actors()
 
 
+@pytest.mark.slow
 def test_a_slow_actor_is_named(tmp_path: Path) -> None:
     settings = ["run.iterations=40", "run.actors=3", "replay.window_min=20000"]
     folder = new_run(tmp_path / "run", *settings)
@@ -225,6 +226,7 @@ class Slowed:
                 time.sleep(0.03)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_stopped_run_keeps_what_it_received(tmp_path: Path) -> None:
     folder = new_run(tmp_path / "run")
 
@@ -240,8 +242,9 @@ def test_a_stopped_run_keeps_what_it_received(tmp_path: Path) -> None:
     assert folder.load_weights().header.step > before
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_run_stopped_within_an_iteration_plays_other_games_next(tmp_path: Path) -> None:
-    more = ["run.actors=1", "run.moves=2000", "learning.reuse=0.001"]
+    more = ["run.actors=1", "run.moves=400", "learning.reuse=0.001"]
     folder = new_run(tmp_path / "run", *more)
 
     def stop(progress: Progress) -> None:
@@ -255,13 +258,15 @@ def test_a_run_stopped_within_an_iteration_plays_other_games_next(tmp_path: Path
     assert first.states[:100].tobytes() != second.states[:100].tobytes()
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_the_last_net_is_measured_though_another_measurement_was_under_way(tmp_path: Path) -> None:
-    slow = ["run.strength_every=2", "run.strength_simulations=400", "run.moves=1"]
+    slow = ["run.strength_every=2", "run.strength_simulations=60", "run.moves=1"]
     folder = new_run(tmp_path / "run", *slow)
     train(folder, lambda progress: None)
     assert lines(folder, "strength")[-1]["iteration"] == 6
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_run_may_change_between_one_process_and_many(tmp_path: Path) -> None:
     folder = new_run(tmp_path / "run", "run.actors=0", "run.iterations=2")
     train(folder, lambda progress: None)
@@ -306,6 +311,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(small_disk: Path) -> None:
     folder = new_run(small_disk / "run", "replay.window_min=60000", "run.iterations=500")
     with pytest.raises(DiskFull, match="no room left to write"):

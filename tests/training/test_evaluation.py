@@ -87,6 +87,7 @@ def test_a_match_is_played_in_this_process(undisturbed: MatchReport) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.usefixtures("in_threads")
 def test_any_number_of_workers_plays_the_same_match(undisturbed: MatchReport, number: int) -> None:
     notes: list[str] = []
     assert play(number, notes) == undisturbed
@@ -105,6 +106,7 @@ def test_killed_workers_are_replaced_and_the_result_is_the_same(
     ]
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_workers_measure_every_position_of_a_tiny_game() -> None:
     players = [tiny(TICTACTOE, simulations) for simulations in (0, 2)]
     here = measure(TICTACTOE, players, 0)
@@ -112,6 +114,7 @@ def test_workers_measure_every_position_of_a_tiny_game() -> None:
     assert here[0] != here[1] and here[0].errors > 1
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_workers_measure_positions_of_connect_four() -> None:
     players = [tiny(CONNECT4, simulations) for simulations in (0, 2)]
     here = measure(CONNECT4, players, 0)
@@ -131,6 +134,7 @@ def test_workers_find_the_rules_of_a_game_of_your_own(tmp_path: Path) -> None:
     assert here[0].errors > here[1].errors > 0
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_part_that_no_worker_survives_ends_the_match(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,6 +146,7 @@ def test_a_part_that_no_worker_survives_ends_the_match(
     assert len(notes) == 3 and "\n" not in str(error.value)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_task_with_a_mistake_is_refused_once() -> None:
     notes: list[str] = []
     task = StrengthTask("tictactoe", PlayerSpec("plain", name="minimax:0"), seed=1)
@@ -165,6 +170,7 @@ def test_a_player_that_cannot_play_starts_no_worker() -> None:
         )
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_worker_of_another_version_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rookery.workers.pool.__version__", "99.0")
     with pytest.raises(WorkersLost, match=f"runs Rookery {rookery.__version__}, expected 99.0"):
