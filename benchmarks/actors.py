@@ -219,6 +219,7 @@ def repair(number: int) -> tuple[float, float]:
     """Return seconds from a signal until it is noticed, and until the replacement's first games."""
     bench = Bench(actor, 2, RestartPolicy(silence_seconds=5.0))
     bench.warm_up(2)
+    bench.events.clear()
     begun = time.monotonic()
     os.kill(bench.workers[0].pid, number)
     while not bench.events:
