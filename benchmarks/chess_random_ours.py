@@ -54,7 +54,7 @@ def bind_step(rules: ModuleType, *, whole: bool) -> ModuleType:
     ) -> None:
         """Legal moves and making one, no more."""
         count = rules.legal(state, legal)
-        if count == 0 or rules.quiet(state) >= FIFTY_MOVES:
+        if count == 0 or rules.reversible_plies(state) >= FIFTY_MOVES:
             rules.start(state)
         else:
             rules.play(state, draw(legal, count, streams))
