@@ -71,14 +71,16 @@ class Comparison:
         """What there is to say of the net that `settings` make."""
         config = apply(self.bench.config, settings)
         shape = (self.game.planes_shape, self.game.num_actions)
-        lesson = self.bench.local(build_net(config.net, *shape, seed=1), config)
+        new = build_net(config.net, *shape, seed=1)
+        parameters = count_parameters(new)
+        lesson = self.bench.local(new, config)
         torch.set_num_threads(self.options.threads)
         by_updates, by_time = self.learn(lesson)
         net, last = by_updates.net, max(by_updates, by_time, key=lambda look: look.updates)
         spikes = count_spikes(net, torch.from_numpy(self.boards))
         return [
             str(config.net),
-            f"{count_parameters(lesson.learner.play_net):,}",
+            f"{parameters:,}",
             self.forward_speed(net),
             f"{(last.updates - WARM_UP) * self.options.batch_size / last.seconds:,.0f}",
             f"{spikes.mean:,.0f}, {spikes.rate:.1%}" if spikes else "-",
