@@ -123,8 +123,9 @@ def contend(options: argparse.Namespace) -> None:
     elif name == "waves":
         print_waves(setting, options)
     elif name == "mctx":
-        kind = {"dtypes": (DTYPE,), "game": "chess"}
-        rates = mctx_rates(setting, options.seconds, rounds=options.rounds, **kind)
+        rates = mctx_rates(
+            setting, options.seconds, rounds=options.rounds, dtypes=(DTYPE,), game="chess"
+        )
     else:
         mctx_compile(setting, dtype=DTYPE, game="chess")
     print(json.dumps([asdict(rate) for rate in rates]))

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rookery.base import compiled
-from rookery.games import load_game
+from rookery.games import States, load_game
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ def ours() -> Perft:
     moves_of, play = rules.rules.legal, rules.rules.play
 
     @compiled
-    def walk(states, moves, left):  # type: ignore[no-untyped-def]
-        """Lines of len(states) - 1 plies from states[0]."""
+    def walk(states: States, moves: NDArray[np.int32], left: NDArray[np.int64]) -> int:
+        """Count the lines of len(states) - 1 plies from states[0]."""
         depth, last, leaves = 0, len(states) - 1, 0
         left[0] = moves_of(states[0], moves[0])
         while depth >= 0:

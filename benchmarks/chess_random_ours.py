@@ -7,9 +7,19 @@ from typing import Any
 import numba
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from rookery.base import compiled, namespace, seeds, uniform
-from rookery.games import ONGOING, Game, Repetitions, bind_repetitions, load_game, new_repetitions
+from rookery.base import Index, compiled, namespace, seeds, uniform
+from rookery.games import (
+    ONGOING,
+    Game,
+    Repetitions,
+    State,
+    States,
+    bind_repetitions,
+    load_game,
+    new_repetitions,
+)
 from rookery.gpu import copy_in, cuda, find_device, kernel, launch, use_device, zeros
 
 FIFTY_MOVES = 100  # plies
@@ -18,7 +28,7 @@ Run = Callable[[int], None]
 
 
 @compiled
-def draw(legal, count, streams):  # type: ignore[no-untyped-def]
+def draw(legal: NDArray[np.int32], count: Index, streams: NDArray[np.uint64]) -> Index:
     """One of the first `count` actions of `legal`."""
     return np.int64(legal[min(int(uniform(streams, 0) * np.float32(count)), count - 1)])
 
@@ -28,7 +38,9 @@ def bind_step(rules: ModuleType, *, whole: bool) -> ModuleType:
     repeats = bind_repetitions(rules)
 
     @compiled
-    def step_whole(state, legal, streams, repetitions, g):  # type: ignore[no-untyped-def]
+    def step_whole(
+        state: State, legal: Any, streams: Any, repetitions: Repetitions, g: Index
+    ) -> None:
         """As games of self-play go: remembered, and over when the rules say so."""
         count = rules.legal(state, legal)
         repeats.play(repetitions, state, draw(legal, count, streams), g)
@@ -37,10 +49,12 @@ def bind_step(rules: ModuleType, *, whole: bool) -> ModuleType:
             repetitions.counts[g] = 0
 
     @compiled
-    def step_bare(state, legal, streams, repetitions, g):  # type: ignore[no-untyped-def]
+    def step_bare(
+        state: State, legal: Any, streams: Any, repetitions: Repetitions, g: Index
+    ) -> None:
         """Legal moves and making one, no more."""
         count = rules.legal(state, legal)
-        if count == 0 or rules.quiet(state) >= FIFTY_MOVES:
+        if count == 0 or rules.reversible_plies(state) >= FIFTY_MOVES:
             rules.start(state)
         else:
             rules.play(state, draw(legal, count, streams))
@@ -57,7 +71,7 @@ def bind_kernel(rules: Game, *, whole: bool) -> Any:
         record = rules.blank_states(1).dtype  # whose fields have names when interpreted
 
     @kernel
-    def play(states, streams, repetitions, steps):  # type: ignore[no-untyped-def]
+    def play(states: States, streams: Any, repetitions: Repetitions, steps: Index) -> None:
         g = cuda.grid(1)
         if g < states.shape[0]:
             state = cuda.local.array(1, record)
@@ -101,9 +115,11 @@ def on_core(games: int, *, whole: bool) -> Run:
     streams, legal = seeds(games, 0, "random play"), np.zeros(rules.max_legal, np.int32)
 
     @compiled
-    def play(states, legal, streams, repetitions, steps):  # type: ignore[no-untyped-def]
+    def play(
+        states: States, legal: Any, streams: Any, repetitions: Repetitions, steps: Index
+    ) -> None:
         for g in range(states.shape[0]):
             for _ in range(steps):
                 one.step(states[g], legal, streams[g : g + 1], repetitions, np.int64(g))
 
-    return lambda steps: play(states, legal, streams, repetitions, steps)
+    return lambda steps: play(states, legal, streams, repetitions, np.int64(steps))

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import Any
 
 PARTS = {
-    "look": "look",
-    "go_on": "moves and descent",
-    "gather": "planes",
-    "turn_tile": "planes",
+    "find_done": "find done",
+    "step": "moves and descent",
+    "write_planes": "planes",
+    "transpose_tile": "planes",
     "ascend": "ascend",
     "renew": "new games",
 }
@@ -27,8 +27,9 @@ def part_of(kernel: str) -> str:
 def wave_times(selfplay: Any, moves: int) -> tuple[float, dict[str, float], dict[str, float]]:
     """Microseconds a wave: by the clock, by part, and by kernel."""
     import torch
-    from rookery.selfplay.device import WAVES
     from torch.profiler import ProfilerActivity, profile
+
+    from rookery.selfplay.gpu import WAVES
 
     def play() -> float:
         torch.cuda.synchronize()

@@ -1,101 +1,127 @@
-"""Messages through Ray beside those of local processes, and how fast a killed worker is mended.
+"""Messages through Ray and through pipes, and how fast a killed worker is replaced.
 
     python benchmarks/cluster.py [--seconds 5]
 
-Both on this machine, Ray started for the purpose. Prints a line each, for processes and for Ray:
+Both on this machine, with a Ray that is started for the purpose. Prints one line for processes and
+one for Ray:
 
-    one worker that answers: small messages/s, and MB/s each way of messages of 8 MB
-    a killed worker: seconds until noticed, and until another one answers
+    one worker that answers: small messages/s, and MB/s in each direction of messages of 8 MB
+    a killed worker: seconds until noticed, and until its replacement answers
 """
 
 import argparse
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rookery import __version__
 from rookery.workers import (
     Channel,
     Cluster,
     Message,
     ProcessWorker,
-    Worker,
+    Ready,
+    StartWorker,
     WorkerEvent,
     WorkerPool,
 )
 
 IN_FLIGHT = 8
-"""Messages that are under way at a time."""
+"""Questions that are not yet answered at any time."""
+IDLE_SECONDS = 0.0005
 BIG = np.zeros(1_000_000)
 
-Start = Callable[[str, int, int], Worker]
+Arrays = Mapping[str, NDArray[Any]]
 
 
-def answering(link: Channel, job: Mapping[str, Any]) -> None:
-    """Send back whatever comes."""
-    link.send(Message("ready"))
+@dataclass(frozen=True)
+class Ask(Message):
+    arrays: Arrays
+
+
+@dataclass(frozen=True)
+class Answer(Message):
+    pid: int
+    arrays: Arrays
+
+
+def answer(channel: Channel, job: None) -> None:
+    """Send back the arrays of every question."""
+    channel.send(Ready(__version__))
     while True:
-        message = link.receive(1.0)
-        if message is not None:
-            link.send(Message("answer", {"pid": os.getpid()}, message.arrays))
+        message = channel.receive(1.0)
+        if isinstance(message, Ask):
+            channel.send(Answer(os.getpid(), message.arrays))
 
 
 class Bench:
-    """A crew of one."""
+    """A pool of one worker."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: StartWorker) -> None:
         self.events: list[tuple[float, WorkerEvent]] = []
-        self.crew = WorkerPool("worker", 1, start, tell=self._tell)
-        self.wait_for("ready")
+        self.pool = WorkerPool("worker", 1, start, on_event=self._keep)
+        self.wait_until_ready()
 
-    def wait_for(self, kind: str) -> Message:
+    def wait_until_ready(self) -> None:
+        while not any(isinstance(message, Ready) for _, message in self.pool.poll()):
+            time.sleep(IDLE_SECONDS)
+
+    def ask(self, arrays: Arrays) -> Answer:
+        """Return the answer to a single question."""
+        self.pool.send(0, Ask(arrays))
         while True:
-            for _, message in self.crew.poll():
-                if message.kind == kind:
-                    return message
-            time.sleep(0.0005)
+            for answered in self.answers():
+                return answered
 
-    def rate(self, arrays: Mapping[str, Any], seconds: float) -> float:
-        """Messages that go there and come back, a second."""
+    def answers(self) -> list[Answer]:
+        """Return the answers that have arrived; wait a little if there are none."""
+        found = [message for _, message in self.pool.poll() if isinstance(message, Answer)]
+        if not found:
+            time.sleep(IDLE_SECONDS)
+        return found
+
+    def rate(self, arrays: Arrays, seconds: float) -> float:
+        """Return questions per second that were sent and answered."""
         for _ in range(IN_FLIGHT):
-            self.crew.send(0, Message("ask", {}, arrays))
-        begun, count = time.monotonic(), 0
+            self.pool.send(0, Ask(arrays))
+        begun, count, waiting = time.monotonic(), 0, IN_FLIGHT
         while time.monotonic() - begun < seconds:
-            answers = [message for _, message in self.crew.poll() if message.kind == "answer"]
-            count += len(answers)
-            for _ in answers:
-                self.crew.send(0, Message("ask", {}, arrays))
-            if not answers:
-                time.sleep(0.0005)
-        return count / (time.monotonic() - begun)
+            for _ in self.answers():
+                count += 1
+                self.pool.send(0, Ask(arrays))
+        rate = count / (time.monotonic() - begun)
+        while waiting:
+            waiting -= len(self.answers())
+        return rate
 
-    def mend(self) -> tuple[float, float]:
-        """Seconds until a killed worker is noticed, and until the next one answers."""
-        pid = self.wait_for("answer").header["pid"]
+    def repair(self) -> tuple[float, float]:
+        """Return seconds from a kill until it is noticed, and until the replacement answers."""
+        pid = self.ask({}).pid
         begun = time.monotonic()
         os.kill(pid, signal.SIGKILL)
-        self.wait_for("ready")
-        self.crew.send(0, Message("ask"))
-        self.wait_for("answer")
+        self.wait_until_ready()
+        self.ask({})
         return self.events[0][0] - begun, time.monotonic() - begun
 
-    def _tell(self, event: WorkerEvent) -> None:
+    def _keep(self, event: WorkerEvent) -> None:
         self.events.append((time.monotonic(), event))
 
 
-def measure(name: str, start: Start, seconds: float) -> None:
+def measure(name: str, start: StartWorker, seconds: float) -> None:
     bench = Bench(start)
     small = bench.rate({}, seconds)
-    bench.wait_for("answer")
     big = bench.rate({"big": BIG}, seconds) * BIG.nbytes / 1e6
-    noticed, mended = bench.mend()
-    bench.crew.close()
+    noticed, replaced = bench.repair()
+    bench.pool.close()
     print(
-        f"{name}: {small:.0f} small messages/s, {big:.0f} MB/s each way of 8 MB messages; "
-        f"killed: noticed after {noticed:.2f} s, replaced after {mended:.2f} s",
+        f"{name}: {small:.0f} small messages/s, {big:.0f} MB/s in each direction of 8 MB messages; "
+        f"killed: noticed after {noticed:.2f} s, replaced after {replaced:.2f} s",
         flush=True,
     )
 
@@ -104,9 +130,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0)
     seconds = parser.parse_args().seconds
-    measure("processes", lambda name, *_: ProcessWorker(name, answering, {}), seconds)
+    measure("processes", lambda name, *_: ProcessWorker(name, answer, None), seconds)
     cluster = Cluster("local")
-    measure("Ray", lambda name, *_: cluster.start(name, answering, {}), seconds)
+    measure("Ray", lambda name, *_: cluster.start(name, answer, None), seconds)
     cluster.close()
 
 

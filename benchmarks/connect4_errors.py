@@ -16,7 +16,7 @@ def iteration_at(folder: Path, seconds: float) -> int:
 
     kept = {int(path.stem) for path in (folder / "weights").glob("*.safetensors")}
     passed = [
-        line["iteration"]
+        int(line["iteration"])
         for line in Stats(folder).lines()
         if line["kind"] == "iteration" and line["seconds"] <= seconds
     ]

@@ -30,7 +30,8 @@ def planes_of(board: chess.Board) -> NDArray[np.float32]:
     """What our net sees of a position: see `rookery.games.chess.planes`."""
     own, foe = board.occupied_co[board.turn], board.occupied_co[not board.turn]
     kinds = (board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings)
-    passant = chess.BB_SQUARES[board.ep_square] if board.has_legal_en_passant() else 0
+    square = board.ep_square if board.has_legal_en_passant() else None
+    passant = 0 if square is None else chess.BB_SQUARES[square]
     boards = [kind & own for kind in kinds] + [kind & foe for kind in kinds]
     bits = np.array([*boards, board.clean_castling_rights(), passant], np.uint64)
     rows = bits.view(np.uint8).reshape(-1, 8)  # the lowest rank first

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from typing import Any
 
 from mctx_pgx import POLICY_CHANNELS, VALUE_WIDTH, Rate, Setting, mctx_rates
 
@@ -26,7 +27,7 @@ PLIES = {"rookery": 8, "mctx": 2}
 WARM_UP_MOVES = 6
 
 
-def bare_forwards(evaluator: object, shape: tuple[int, ...], seconds: float) -> float:
+def bare_forwards(evaluator: Any, shape: tuple[int, ...], seconds: float) -> float:
     """Evaluations a second of the net alone, captured in a graph, on boards of random stones.
 
     On empty boards the device draws less power and runs faster, which no game allows.

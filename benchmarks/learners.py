@@ -1,16 +1,16 @@
-"""Learning together: every method on the rows of one run, timed and measured.
+"""Learning with several trainers: every method on the rows of one run, timed and measured.
 
     python benchmarks/learners.py RUN [--devices cpu] [--updates 200] [--seconds 60] [--only NAME]
 
-RUN is the folder of a finished `rookery train connect4 --run RUN`; each contestant learns its rows
-with the same fresh net. Prints a line each:
+RUN is the folder of a finished `rookery train connect4 --run RUN`; every method learns its rows
+with the same new network. Prints one line per method:
 
-    rows/s, how many times as fast as one trainer of one thread, CPU time a thousand rows (of use on
-    a machine that others use too), share of time spent on exchanging, MB sent an update, memory of
-    all trainers, and the errors of the bare net (Connect Four, all
-    groups) after the same number of rows and after the same time
+    rows/s, how many times as fast as one trainer of one thread, CPU time per thousand rows (useful
+    on a machine that others use, too), share of time spent on communication, MB sent per update,
+    memory of all trainers, and the errors of the network without search (Connect Four, all groups)
+    after the same number of rows and after the same time
 
-and then what supervision costs, and how long it takes from a kill to the next completed update.
+and then how long it takes from a kill to the next completed update.
 """
 
 import argparse
@@ -20,118 +20,113 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import psutil
 import torch
 from torch import nn
 
 from rookery.arena import SearchPlayer, strength_test_for
-from rookery.gpu import find_devices, use_device
-from rookery.learning import GpuLearner, Learner, LearnReport, merge_reports
+from rookery.gpu import find_devices
+from rookery.learning import LearnReport, merge_reports
 from rookery.nets import CpuEvaluator, build_net
-from rookery.replay import DeviceWindow, Window, read_shard
+from rookery.replay import ReplayConfig, Window, concatenate, count, read_shard
 from rookery.search import SearchConfig
 from rookery.training import Config, RunFolder, apply
+from rookery.training.loop import Learner as AnyLearner
+from rookery.training.parts import new_learner, new_window
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.pool import TrainerPool
 from rookery.workers import WorkerEvent
 
 SPAWN = multiprocessing.get_context("spawn")
-EVERY_ROW = ("replay.window_max=10000000", "replay.window_min=10000000")
 STEP = 32
-"""Updates between two looks at the clock."""
+"""Updates between two readings of the clock."""
 
 
 @dataclass(frozen=True)
-class PlayerSpec:
+class Method:
     """A way to learn."""
 
     name: str
     settings: tuple[str, ...] = ()
     workers: int = 1
-    threads: int = 0
-    """Of a learner in this process; 0 = trainers, one thread each."""
+    is_local: bool = False
+    """Whether the learner is in this process and uses all cores; trainers have one thread each."""
     is_uneven: bool = False
-    """Whether the last trainer has to share its core."""
+    """Whether the last trainer shares its core with another process."""
 
 
 TOGETHER = ("learning.method=distributed",)
 APART = ("learning.method=data_parallel",)
 CUT = ("learning.method=pipeline",)
 IN_PARTS = ("learning.accumulate=4",)
-CONTESTANTS = [
-    PlayerSpec("one trainer", TOGETHER),
-    PlayerSpec("one process", threads=-1),
-    PlayerSpec("distributed", TOGETHER, 2),
-    PlayerSpec("gather_broadcast", (*TOGETHER, "learning.synchronise=gather_broadcast"), 2),
-    PlayerSpec("parameter_server", (*TOGETHER, "learning.synchronise=parameter_server"), 2),
-    PlayerSpec("distributed fp16", (*TOGETHER, "learning.compress=fp16"), 2),
-    PlayerSpec("distributed bf16", (*TOGETHER, "learning.compress=bf16"), 2),
-    PlayerSpec("distributed powersgd", (*TOGETHER, "learning.compress=powersgd"), 2),
-    PlayerSpec("distributed topk", (*TOGETHER, "learning.compress=topk"), 2),
-    PlayerSpec("data_parallel", APART, 2),
-    PlayerSpec("data_parallel momentum", (*APART, "learning.outer_momentum=0.3"), 2),
-    PlayerSpec("data_parallel topk", (*APART, "learning.compress=topk"), 2),
-    PlayerSpec("uneven equal shares", (*TOGETHER, "learning.balance_every=0"), 2, is_uneven=True),
-    PlayerSpec("uneven fair shares", (*TOGETHER, "learning.balance_every=16"), 2, is_uneven=True),
-    PlayerSpec("one trainer in parts", (*TOGETHER, *IN_PARTS)),
-    PlayerSpec("one process in parts", IN_PARTS, threads=-1),
-    PlayerSpec("pipeline", CUT, 2),
-    PlayerSpec("pipeline in parts", (*CUT, *IN_PARTS), 2),
-    PlayerSpec("four trainers", TOGETHER, 4),
-    PlayerSpec("four trainers apart", APART, 4),
+METHODS = [
+    Method("one trainer", TOGETHER),
+    Method("one process", is_local=True),
+    Method("distributed", TOGETHER, 2),
+    Method("gather_broadcast", (*TOGETHER, "learning.synchronise=gather_broadcast"), 2),
+    Method("parameter_server", (*TOGETHER, "learning.synchronise=parameter_server"), 2),
+    Method("distributed fp16", (*TOGETHER, "learning.compress=fp16"), 2),
+    Method("distributed bf16", (*TOGETHER, "learning.compress=bf16"), 2),
+    Method("distributed powersgd", (*TOGETHER, "learning.compress=powersgd"), 2),
+    Method("distributed topk", (*TOGETHER, "learning.compress=topk"), 2),
+    Method("data_parallel", APART, 2),
+    Method("data_parallel momentum", (*APART, "learning.outer_momentum=0.3"), 2),
+    Method("data_parallel topk", (*APART, "learning.compress=topk"), 2),
+    Method("uneven equal shares", (*TOGETHER, "learning.balance_every=0"), 2, is_uneven=True),
+    Method("uneven fair shares", (*TOGETHER, "learning.balance_every=16"), 2, is_uneven=True),
+    Method("one trainer in parts", (*TOGETHER, *IN_PARTS)),
+    Method("one process in parts", IN_PARTS, is_local=True),
+    Method("pipeline", CUT, 2),
+    Method("pipeline in parts", (*CUT, *IN_PARTS), 2),
+    Method("four trainers", TOGETHER, 4),
+    Method("four trainers apart", APART, 4),
 ]
 
 
-@dataclass
 class Lesson:
-    """A contestant's learner, its clock and what it did."""
+    """A learner with its window, and what it did in which time."""
 
-    learner: Any
-    window: Window
-    seconds: float = 0.0
-    rows: int = 0
+    def __init__(self, learner: AnyLearner, window: Window) -> None:
+        self.learner, self.window = learner, window
+        self.seconds, self.rows = 0.0, 0
 
     def learn(self, updates: int = STEP) -> LearnReport:
-        begin = time.perf_counter()
-        report: LearnReport = self.learner.learn(self.window, updates, progress=0.0)
+        """Make updates and wait for them."""
+        begin, learner = time.perf_counter(), self.learner
+        learned = learner.learn(self.window, updates, progress=0.0, check=lambda: None)
+        report = learned or learner.drain()
+        assert report is not None
         self.seconds += time.perf_counter() - begin
         self.rows += report.rows
         return report
 
 
-class Captured(GpuLearner):
-    """Learns from the window on its device, whatever it is given."""
-
-    def learn(self, window: Window, num_updates: int, **options: Any) -> LearnReport:
-        return self.enqueue(num_updates, progress=options["progress"])()
-
-
 class Bench:
-    """The same net and rows for everybody."""
+    """The same network and rows for every method."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         folder = RunFolder(options.run)
         self.options, self.game = options, folder.game
         self.devices = find_devices(options.devices)
+        paths = sorted((options.run / "replay").glob("*.safetensors"))
+        self.rows = concatenate([read_shard(path, game=self.game) for path in paths])
         settings = [f"learning.batch_size={options.batch_size}", "learning.warmup_updates=20"]
-        self.config = apply(folder.config, [*settings, *EVERY_ROW, *options.set])
-        self.window = Window(self.game, self.config.replay)
-        for path in sorted((options.run / "replay").glob("*.shard")):
-            self.window.add(read_shard(path, game=self.game))
-        print(f"{len(self.window):,} rows, {options.batch_size} an update, {self.config.net}")
+        every_row = ReplayConfig(window_min=count(self.rows), window_max=count(self.rows))
+        config = apply(folder.config, [*settings, *options.set])
+        self.config = replace(config, replay=every_row)
+        print(f"{count(self.rows):,} rows, {options.batch_size} per update, {self.config.net}")
 
-    def run(self, player: PlayerSpec) -> tuple[float, str]:
-        """Rows a second, and a line about it."""
-        config = apply(self.config, player.settings)
-        with self.learner(player, config) as learner:
-            lesson = Lesson(learner, self.window)
-            self.warm_up(lesson, player)
-            lesson.seconds, lesson.rows, reports = 0.0, 0, []
+    def run(self, method: Method) -> tuple[float, str]:
+        """Return rows per second, and a line about the method."""
+        config = apply(self.config, method.settings)
+        with self.lesson(method, config) as lesson:
+            self.warm_up(lesson, method)
+            learner, reports = lesson.learner, []
+            lesson.seconds, lesson.rows = 0.0, 0
             nets: dict[str, nn.Module] = {}
             begun = cpu_seconds()
             while len(nets) < 2:
@@ -145,45 +140,55 @@ class Bench:
         errors = {name: self.errors_of(net) for name, net in nets.items()}
         return rate, describe(rate, cost, merge_reports(reports), errors)
 
-    def warm_up(self, lesson: Lesson, player: PlayerSpec) -> None:
-        """Until everybody has joined and the shares are settled."""
-        while len(lesson.learn(1).ranks) < player.workers * (not player.threads):
+    def warm_up(self, lesson: Lesson, method: Method) -> None:
+        """Learn until all trainers have joined and their shares are settled."""
+        while len(lesson.learn(1).ranks) < method.workers * (not method.is_local):
             continue
-        if player.is_uneven:
+        if method.is_uneven:
             share_a_core(trainers())
         lesson.learn(STEP)
 
     @contextmanager
-    def learner(self, player: PlayerSpec, config: Config) -> Iterator[Any]:
+    def lesson(self, method: Method, config: Config) -> Iterator[Lesson]:
+        """Return a learner of a new network; end its trainers afterwards."""
         net = build_net(config.net, self.game.planes_shape, self.game.num_actions, seed=1)
-        if player.threads:
-            yield self.alone(net, config)
+        if method.is_local:
+            yield self.local(net, config)
             return
-        posts = TrainerPlacement(self.devices, player.workers, threads=1)
-        team = TrainerPool(self.game, net, config=config, placement=posts, on_event=tell)
+        placement = TrainerPlacement(self.devices, method.workers, threads=1)
+        pool = TrainerPool(self.game, net, config=config, placement=placement, on_event=show)
         burner = SPAWN.Process(target=burn, daemon=True)
-        if player.is_uneven:
+        if method.is_uneven:
             burner.start()
         try:
-            yield team
+            yield Lesson(pool, self.window(torch.device("cpu")))
         finally:
-            team.close()
-            if player.is_uneven:
+            pool.close()
+            if method.is_uneven:
                 burner.kill()
 
-    def alone(self, net: nn.Module, config: Config) -> Any:
-        """One process, as `learning.method = single` has it: on a GPU an update is one graph."""
+    def local(self, net: nn.Module, config: Config) -> Lesson:
+        """Return a learner in this process, as `learning.method = single` has it."""
         torch.set_num_threads(os.cpu_count() or 1)
         device = self.devices[0]
-        if device.type == "cpu":
-            return Learner(self.game, net, config=config.learning, seed=1)
-        use_device(device)
-        window = DeviceWindow(self.game, config.replay, device)
-        window.refill([(0, self.window.samples)], len(self.window))
-        return Captured(self.game, net.to(device), config=config.learning, seed=1, window=window)
+        learner = new_learner(
+            self.game,
+            net,
+            config.learning,
+            device=device,
+            seed=1,
+            on_smaller_parts=lambda config: print(f"  learning in {config.accumulate} parts"),
+        )
+        return Lesson(learner, self.window(device))
+
+    def window(self, device: torch.device) -> Window:
+        """Return a window with all rows."""
+        window = new_window(self.game, self.config.replay, device)
+        window.add(self.rows)
+        return window
 
     def errors_of(self, net: nn.Module) -> float:
-        """Share of moves of the bare averaged net that lose game value, in percent."""
+        """Return the percentage of moves without search that lose game value."""
         torch.set_num_threads(os.cpu_count() or 1)
         evaluator = CpuEvaluator(
             net.cpu(), self.game.planes_shape, backend="float32", batch_size=512
@@ -193,12 +198,11 @@ class Bench:
         )
         return strength_test_for(self.game).measure(player).errors
 
-    def kill_one(self, method: tuple[str, ...]) -> str:
-        """Seconds from a kill to the next completed update, and until there are two again."""
-        player = PlayerSpec("killed", method, 2)
-        with self.learner(player, apply(self.config, player.settings)) as learner:
-            lesson = Lesson(learner, self.window)
-            self.warm_up(lesson, player)
+    def kill_one(self, settings: tuple[str, ...]) -> str:
+        """Measure from a kill to the next completed update, and until there are two trainers."""
+        method = Method("killed", settings, 2)
+        with self.lesson(method, apply(self.config, settings)) as lesson:
+            self.warm_up(lesson, method)
             victims = trainers()
             update = min(timed(lesson) for _ in range(5))
             victims[0].kill()
@@ -208,7 +212,8 @@ class Bench:
                 continue
             again = time.perf_counter() - begin
         return (
-            f"an update {update:.2f} s; the one after a kill {alone:.2f} s; two again {again:.1f} s"
+            f"an update {update:.2f} s; the one after a kill {alone:.2f} s; "
+            f"two trainers again {again:.1f} s"
         )
 
 
@@ -219,19 +224,19 @@ def timed(lesson: Lesson) -> float:
 
 
 def trainers() -> list[psutil.Process]:
-    """Their processes, oldest first."""
+    """Return the processes of the trainers, oldest first."""
     found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
     return sorted(found, key=lambda process: process.create_time())
 
 
 def cpu_seconds() -> float:
-    """CPU time that this process and the trainers have taken so far."""
+    """Return the CPU time of this process and the trainers so far."""
     times = [process.cpu_times() for process in (psutil.Process(), *trainers())]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 def share_a_core(processes: list[psutil.Process]) -> None:
-    """Two trainers on a core each, and what was started last on the second one's."""
+    """Bind the first process to one core, and the other two to another one."""
     for process, core in zip(processes, (0, 1, 1), strict=True):
         process.cpu_affinity([core])
 
@@ -241,22 +246,22 @@ def burn() -> None:
         pass
 
 
-def tell(event: WorkerEvent) -> None:
-    print(f"  {event.worker} {event.what}; {event.done}")
+def show(event: WorkerEvent) -> None:
+    print(f"  {event}")
 
 
 def describe(rate: float, cost: float, report: LearnReport, errors: dict[str, float]) -> str:
-    said = f"{rate:.0f} rows/s, {cost:.2f} CPU s a thousand rows"
+    line = f"{rate:.0f} rows/s, {cost:.2f} CPU s per thousand rows"
     if report.ranks:
         ranks = report.ranks
-        said += (
-            f", exchange {mean(r.communication for r in ranks):.1%}"
-            f", supervision {mean(r.waited for r in ranks):.1%}"
-            f", {ranks[0].sent_mb / max(1, ranks[0].updates):.2f} MB an update"
+        line += (
+            f", communication {mean(r.communication for r in ranks):.1%}"
+            f", idle {mean(r.waited for r in ranks):.1%}"
+            f", {ranks[0].sent_mb / max(1, ranks[0].updates):.2f} MB per update"
             f", {sum(r.memory_mb for r in ranks)} MB"
             f", shares {'/'.join(str(round(r.rows / max(1, r.updates))) for r in ranks)}"
         )
-    return f"{said}; errors {errors['rows']:.1f} % by rows, {errors['time']:.1f} % by time"
+    return f"{line}; errors {errors['rows']:.1f} % by rows, {errors['time']:.1f} % by time"
 
 
 def main() -> None:
@@ -270,14 +275,14 @@ def main() -> None:
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     bench, first = Bench(options), 0.0
-    for player in CONTESTANTS:
-        if options.only and player.name not in options.only.split(","):
+    for method in METHODS:
+        if options.only and method.name not in options.only.split(","):
             continue
-        rate, said = bench.run(player)
+        rate, line = bench.run(method)
         first = first or rate
-        print(f"{player.name}: {rate / first:.2f}x, {said}", flush=True)
-    for method in (TOGETHER, CUT):
-        print(f"killed trainer, {method[0]}: {bench.kill_one(method)}", flush=True)
+        print(f"{method.name}: {rate / first:.2f}x, {line}", flush=True)
+    for settings in (TOGETHER, CUT):
+        print(f"killed trainer, {settings[0]}: {bench.kill_one(settings)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def mctx_recurrent(env: Any) -> Callable[..., tuple[Any, Any]]:
     return recurrent
 
 
-def mctx_play(env: Any, setting: Setting) -> Callable[..., tuple[Any, Any]]:
+def mctx_play(env: Any, setting: Setting) -> Any:
     """Compiled, plays `setting.plies` plies: (net, states, key) -> (states, samples)."""
     import jax
     import mctx
@@ -156,7 +156,7 @@ def mctx_play(env: Any, setting: Setting) -> Callable[..., tuple[Any, Any]]:
         samples = states.observation, found.action_weights, after.rewards, after.terminated
         return after, samples
 
-    def play(net: dict[str, Any], states: Any, key: Any) -> tuple[Any, Any]:
+    def play(net: dict[str, Any], states: Any, key: Any) -> Any:
         keys = jax.random.split(key, setting.plies)
         return jax.lax.scan(lambda state, key: ply(net, state, key), states, keys)
 

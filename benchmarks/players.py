@@ -2,16 +2,20 @@
 
 import os
 import subprocess
-from typing import Any
 
 
-def begin(command: list[str], *, environment: dict[str, str]) -> Any:
+def begin(command: list[str], *, environment: dict[str, str]) -> "subprocess.Popen[str]":
     """Start a contestant; `environment` is added to ours."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, env=os.environ | environment, **pipes)
+    return subprocess.Popen(
+        command,
+        text=True,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
-def end(process: Any, label: str, *, limit_seconds: float) -> list[str]:
+def end(process: "subprocess.Popen[str]", label: str, *, limit_seconds: float) -> list[str]:
     """The lines it printed; none if it failed or was late, and says so."""
     try:
         out, errors = process.communicate(timeout=max(limit_seconds, 0.1))
@@ -24,4 +28,4 @@ def end(process: Any, label: str, *, limit_seconds: float) -> list[str]:
         reason = (errors.strip().splitlines() or ["failed silently"])[-1]
         print(f"{label}: {reason}", flush=True)
         return []
-    return list(out.splitlines())
+    return out.splitlines()

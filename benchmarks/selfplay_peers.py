@@ -68,9 +68,9 @@ def rookery_rate(seconds: float) -> Rate:
 
     from rookery.games import load_game
     from rookery.nets import CpuEvaluator, NetConfig, build_net
-    from rookery.replay import Samples
+    from rookery.replay import to_columns
     from rookery.search import SearchConfig
-    from rookery.selfplay import SelfPlay, SelfPlayConfig
+    from rookery.selfplay import CpuSelfPlay, SelfPlayConfig
 
     rules, batch = load_game("connect4"), max(BATCHES)
     config = NetConfig(
@@ -79,18 +79,17 @@ def rookery_rate(seconds: float) -> Rate:
     net = build_net(config, rules.planes_shape, rules.num_actions)
     evaluator = CpuEvaluator(net, rules.planes_shape, batch_size=batch, threads=1)
     params = SelfPlayConfig(games=batch, simulations=str(SIMULATIONS), opening_share=0.0)
-    selfplay = SelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=0)
+    selfplay = CpuSelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=0)
     planes = np.zeros((batch, *rules.planes_shape), np.float32)
     forwards = batch * calls_per_second(lambda: evaluator(planes), seconds / 4)
     positions = evaluations = 0
 
     def more() -> None:
         nonlocal positions, evaluations
-        records, report = selfplay.play(PLIES_PER_CALL, progress=0.0)
-        if records:
-            Samples.from_records(records, 0)
-        positions += report.positions
-        evaluations += report.evaluations
+        played = selfplay.play(PLIES_PER_CALL, progress=0.0, iteration=0)
+        to_columns(played.rows)
+        positions += played.report.positions
+        evaluations += played.report.evaluations
 
     calls = calls_per_second(more, seconds)
     per_call = batch * PLIES_PER_CALL

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from learners import Bench
+from learners import Bench, Lesson
 from torch import nn
 
 from rookery.arena import SearchPlayer, sample_boards, strength_test_for
@@ -71,14 +71,16 @@ class Comparison:
         """What there is to say of the net that `settings` make."""
         config = apply(self.bench.config, settings)
         shape = (self.game.planes_shape, self.game.num_actions)
-        learner = self.bench.alone(build_net(config.net, *shape, seed=1), config)
+        new = build_net(config.net, *shape, seed=1)
+        parameters = count_parameters(new)
+        lesson = self.bench.local(new, config)
         torch.set_num_threads(self.options.threads)
-        by_updates, by_time = self.learn(learner)
+        by_updates, by_time = self.learn(lesson)
         net, last = by_updates.net, max(by_updates, by_time, key=lambda look: look.updates)
         spikes = count_spikes(net, torch.from_numpy(self.boards))
         return [
             str(config.net),
-            f"{count_parameters(learner.net):,}",
+            f"{parameters:,}",
             self.forward_speed(net),
             f"{(last.updates - WARM_UP) * self.options.batch_size / last.seconds:,.0f}",
             f"{spikes.mean:,.0f}, {spikes.rate:.1%}" if spikes else "-",
@@ -86,12 +88,13 @@ class Comparison:
             f"{self.strength(by_time)} ({by_time.updates} updates)",
         ]
 
-    def learn(self, learner: Any) -> tuple[PartResult, PartResult]:
-        """The averaged net after so many updates, and after so much time."""
-        learner.learn(self.bench.window, WARM_UP, progress=0.0)
-        begin, found = self.clock(), {}
+    def learn(self, lesson: Lesson) -> tuple[PartResult, PartResult]:
+        """Return the averaged network after `options.updates`, and after `options.seconds`."""
+        lesson.learn(WARM_UP)
+        found: dict[str, PartResult] = {}
+        begin, learner = self.clock(), lesson.learner
         while len(found) < 2:
-            report = learner.learn(self.bench.window, STEP, progress=0.0)
+            report = lesson.learn(STEP)
             updates, seconds = learner.updates, self.clock() - begin
             ends = {
                 "updates": updates >= self.options.updates,

@@ -1,10 +1,10 @@
-"""Trainers that are killed, stopped, thrown off and replaced all the time: what is lost by it?
+"""Trainers that are killed, stopped and replaced all the time, compared with a single learner.
 
     python benchmarks/trainer_faults.py [--faults 200] [--trainers 3] [--seed 1]
 
-A team of trainers learns random Connect Four rows with a small net while faults are injected by a
-seeded die: `kill -9`, SIGSTOP, an exception, and newcomers taking the places. Prints what was
-done, whether every update was made once, and the loss beside that of an undisturbed learner.
+A pool of trainers learns random Connect Four rows with a small network while faults are injected at
+random, by a seed: SIGKILL, SIGSTOP and exceptions; each is followed by a replacement. Prints the
+faults, whether every update was made once, and the distance from a learner without faults.
 """
 
 import argparse
@@ -20,12 +20,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from apart import apart
-from faulty_trainers import CONFIG, Accidental, new_team, processes, window
+from faulty_trainers import CONFIG, UnreliablePool, new_pool, processes, window
 from rank_processes import learn_alone
 
 
 def strike(dice: np.random.Generator, trainers: int) -> str:
-    """Do something to a trainer, while at least one other one is there."""
+    """Kill or stop a trainer, if at least one other one runs; return what was done."""
     found = processes()
     if len(found) < min(2, trainers):
         return ""
@@ -45,7 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     dice, rows, begin = np.random.default_rng(options.seed), window(), time.perf_counter()
     config = replace(CONFIG, silence_seconds=2.0, checkpoint_every=10)
-    team, events = new_team(options.trainers, config, Accidental)
+    pool, events = new_pool(options.trainers, config, UnreliablePool)
     struck: Counter[str] = Counter()
     longest = 0.0
     try:
@@ -53,17 +53,17 @@ def main() -> None:
             if done := strike(dice, options.trainers):
                 struck[done] += 1
             at = time.perf_counter()
-            team.learn(rows, 1, progress=0.2)
+            pool.learn(rows, 1, progress=0.2)
             longest = max(longest, time.perf_counter() - at)
-            team.learn(rows, int(dice.integers(1, 6)), progress=0.2)
-        state = team.state()
+            pool.learn(rows, int(dice.integers(1, 6)), progress=0.2)
+        state = pool.state()
     finally:
-        team.close()
+        pool.close()
     thrown = sum("on purpose" in event.what for event in events)
-    undisturbed = learn_alone(CONFIG, team.updates)
+    undisturbed = learn_alone(CONFIG, pool.updates)
     print(f"{len(events)} faults: {dict(struck)}, {thrown} thrown")
     print(
-        f"{team.updates} updates in {time.perf_counter() - begin:.0f} s, counted {state['updates']}"
+        f"{pool.updates} updates in {time.perf_counter() - begin:.0f} s, counted {state['updates']}"
     )
     print(f"longest wait for an update {longest:.1f} s")
     print(

@@ -13,4 +13,4 @@ def apart(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
     assert names and one.keys() == other.keys()
     gap = sum(float(((one[n].astype(float) - other[n]) ** 2).sum()) for n in names)
     way = sum(float(((one[n].astype(float) - start[n]) ** 2).sum()) for n in names)
-    return (gap / way) ** 0.5
+    return float((gap / way) ** 0.5)

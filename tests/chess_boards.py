@@ -130,7 +130,7 @@ class RustBoard:
 
     def moves(self) -> set[str]:
         self.board.reset_move_generator()
-        return {move.get_uci() for move in self.board.generate_legal_moves()}
+        return {move.get_uci() for move in self.board.generate_legal_moves() if move}
 
     def outcome(self) -> int:
         board = self.board

@@ -56,7 +56,7 @@ def replace_launches() -> None:
     """Compile kernels instead of launching them, without a device."""
     for module in list(sys.modules.values()):
         if module.__name__.startswith("numba") and hasattr(module, "get_current_device"):
-            module.get_current_device = lambda: FakeGpu
+            vars(module)["get_current_device"] = lambda: FakeGpu
     kernels.launch = rookery.gpu.launch = compile_kernel
 
 
@@ -73,7 +73,7 @@ def main(name: str, dtype: str) -> None:
     selfplay = GpuSelfPlay(game, net, config=config, search=search, moves=4, seed=0)
     selfplay.restore(selfplay.state())
     selfplay.start(1, progress=0.0, iteration=0)
-    batch._on_cpu = lambda rules: partial(compile_kernel, batch._on_gpu(rules), 1)
+    vars(batch)["_on_cpu"] = lambda rules: partial(compile_kernel, batch._on_gpu(rules), 1)
     window = Window(game, ReplayConfig(window_min=64, window_max=128))
     window.add(new_rows(game, 8))
     window.batch(np.zeros(1, np.int64), np.arange(8), stream=np.uint64(1), result_mix=0.5)

@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: folder_of(item.nodeid) not in LONGEST)
 
 
-class ByFolder(LoadScopeScheduling):
+class ByFolder(LoadScopeScheduling):  # type: ignore[misc]  # xdist is not annotated
     """Side by side, tests of one folder stay in one process: they share runs, and their order."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -33,7 +33,7 @@ class Linear:
 class LinearOn:
     """The same, as a search on `device` asks it."""
 
-    cells = None
+    cells: Tensor | None = None
 
     def __init__(self, linear: Linear, device: torch.device) -> None:
         self._linear = linear
@@ -43,5 +43,5 @@ class LinearOn:
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         return self._linear._answer(planes)
 
-    def adapt(self, boards: Tensor) -> None:
+    def adapt(self, planes: Tensor) -> None:
         pass

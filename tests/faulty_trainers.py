@@ -40,19 +40,19 @@ class Fallible(RankLearner):
 def fail_now_and_then(channel: Channel, job: TrainerJob) -> None:
     """Train, but fail after about fifty batches."""
     Fallible.batches_left = int(np.random.default_rng(os.getpid()).integers(40, 56))
-    trainer.RankLearner = Fallible  # type: ignore[attr-defined]
+    vars(trainer)["RankLearner"] = Fallible
     trainer.trainer(channel, job)
 
 
 def fail_at_once(channel: Channel, job: TrainerJob) -> None:
     """Fail at the first batch."""
-    trainer.RankLearner = Fallible  # type: ignore[attr-defined]
+    vars(trainer)["RankLearner"] = Fallible
     trainer.trainer(channel, job)
 
 
 def another_version(channel: Channel, job: TrainerJob) -> None:
     """Train with another version of Rookery."""
-    trainer.__version__ = "0.0.1"  # type: ignore[attr-defined]
+    vars(trainer)["__version__"] = "0.0.1"
     trainer.trainer(channel, job)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import distributed, nn
-from torch.distributed import FileStore
+from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from rank_processes import forbid_pickles
 from rookery.base import read_arrays, write_arrays
@@ -100,7 +100,11 @@ def updates(learner: Learner, numbers: range) -> np.ndarray:
 
 
 def gradients(net: nn.Module) -> dict[str, np.ndarray]:
-    return {name: weight.grad.numpy().copy() for name, weight in net.named_parameters()}
+    found = {}
+    for name, weight in net.named_parameters():
+        assert weight.grad is not None
+        found[name] = weight.grad.numpy().copy()
+    return found
 
 
 def learn_all(rank: int, size: int, folder: Path) -> None:

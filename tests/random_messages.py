@@ -38,7 +38,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(DTYPES).flatmap(
             lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_side=0, max_side=3))
         )
-    if is_dataclass(origin):
+    if isinstance(origin, type) and is_dataclass(origin):
         return KNOWN[origin] if origin in KNOWN else random_dataclass(origin)
     if origin is tuple and arguments[1:] != (...,):
         return st.tuples(*map(values, arguments))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.distributed import FileStore, distributed_c10d
+from torch.distributed import FileStore, distributed_c10d  # type: ignore[attr-defined]
 
 from rookery.base import generator, read_arrays, write_arrays
 from rookery.games import Game, load_game

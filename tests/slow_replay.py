@@ -87,7 +87,7 @@ def dealt_row(card: int, num_rows: int, stream: int) -> int:
         for i in range(8):
             mixed = mix(low ^ mix(key + i & MASK))
             high, low = low, high ^ (mixed >> 32) % 2**half
-        number = high << half | low
+        number = int(high << half | low)
         if number < num_rows:
             return number
 

@@ -166,10 +166,10 @@ def test_command_works(
     if command.startswith(".venv/bin/pip install "):
         assert entry.prints in (ROOT / "pyproject.toml").read_text()
         return
-    typist, _, words = command.rpartition("| ")
+    typist, _, typed_words = command.rpartition("| ")
     typed = subprocess.check_output(typist, shell=True, text=True) if typist else entry.typed
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    code = run(shlex.split(f"{words} {entry.options}"))
+    code = run(shlex.split(f"{typed_words} {entry.options}"))
     captured = capfd.readouterr()
     if "cuda:0" in command and find_device("auto").type == "cpu":
         assert code == 2 and "cuda:0 cannot be used" in captured.err

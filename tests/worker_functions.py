@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def die_within_message(channel: Channel, start: int) -> None:
     payload = pack(Count(0, 0, {"x": np.zeros(1000)}))
     frame = len(payload).to_bytes(4, "big") + payload[: len(payload) // 2]
     with channel._lock:
+        assert isinstance(channel._transport, Connection)
         os.write(channel._transport.fileno(), frame)
         os._exit(3)
 

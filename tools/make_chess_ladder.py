@@ -57,10 +57,10 @@ Match = dict[str, Any]
 def play(a: str, b: str, *, games: int, seed: int) -> Match:
     """Return the result of a match of two rungs; exit if an engine fails."""
     chess, plan = load_game("chess"), MatchPlan(games, seed, 0, book=True)
-    players = [make_player(text, chess, seed=seed + side) for side, text in enumerate((a, b))]
+    first, second = make_player(a, chess, seed=seed), make_player(b, chess, seed=seed + 1)
     parts = [plan.openings(chess, part) for part in range(plan.parts)]
     openings = [opening for part in parts for opening in part]
-    report = report_match(a, b, played=play_part(chess, *players, openings))
+    report = report_match(a, b, played=play_part(chess, first, second, openings))
     if report.faults:
         raise SystemExit(f"{a} against {b}: {report.faults[0]}")
     total = report.total

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from plain_search import Board, largest_difference, search_again
+from plain_search import Board, Record, largest_difference, search_again
 
 OUTPUT = Path(__file__).parents[1] / "tests" / "search" / "data" / "mctx.json"
 SIMULATIONS = (16, 32, 50)
@@ -43,11 +43,13 @@ of the most visited, mctx breaks ties by chance); 'value' is the mean of the roo
 and its simulations, for the player to move; 'margin' is the least difference between the best and
 second best score at any choice of a child."""
 
+Jax = Callable[..., Any]
+
 
 # The toy evaluators and the positions.
 
 
-def toy_evaluator(rng: random.Random, cells: int, num_actions: int, *, scale: float) -> dict:
+def toy_evaluator(rng: random.Random, cells: int, num_actions: int, *, scale: float) -> Record:
     """Random weights, rounded, of a linear policy and value on 2 * cells inputs."""
 
     def vector(size: int, deviation: float) -> list[float]:
@@ -91,7 +93,7 @@ def lines_of(height: int, width: int, length: int) -> list[list[int]]:
     return lines
 
 
-def jax_game(name: str, evaluator: dict) -> tuple[Callable, Callable]:
+def jax_game(name: str, evaluator: Record) -> tuple[Jax, Jax]:
     """`evaluate(boards)` and mctx's `recurrent_fn` of a game."""
     import jax.numpy as jnp
     import mctx
@@ -145,7 +147,7 @@ def first_play_urgency(tree: Any, node: Any) -> Any:
     return jnp.where(illegal, -jnp.inf, q)
 
 
-def jax_policy(recurrent: Callable, config: dict) -> Callable:
+def jax_policy(recurrent: Jax, config: Record) -> Jax:
     """The compiled mctx policy of a configuration: (key, root, invalid) -> PolicyOutput."""
     import jax
     import mctx
@@ -177,14 +179,17 @@ def jax_policy(recurrent: Callable, config: dict) -> Callable:
     def run(key: Any, root: Any, invalid: Any) -> Any:
         return policy((), key, root, recurrent, config["simulations"], invalid)
 
-    return jax.jit(run)
+    compiled: Jax = jax.jit(run)
+    return compiled
 
 
 def boards_of(name: str, positions: Sequence[str]) -> list[list[int]]:
     return [[cell for row in Board.read(name, text).rows for cell in row] for text in positions]
 
 
-def mctx_cases(name: str, evaluator: dict, positions: Sequence[str], config: dict) -> list[dict]:
+def mctx_cases(
+    name: str, evaluator: Record, positions: Sequence[str], config: Record
+) -> list[Record]:
     """Search all positions in one batch, a case per position."""
     import jax
     import jax.numpy as jnp
@@ -212,7 +217,7 @@ def mctx_cases(name: str, evaluator: dict, positions: Sequence[str], config: dic
     ]
 
 
-def case_results(summary: Any, output: Any, i: int) -> dict:
+def case_results(summary: Any, output: Any, i: int) -> Record:
     visits = [int(count) for count in summary.visit_counts[i]]
     q = rounded(summary.qvalues[i])
     return {
@@ -228,7 +233,7 @@ def rounded(values: Any) -> list[float]:
     return [round(float(value), 6) for value in values]
 
 
-def configurations(name: str) -> list[dict]:
+def configurations(name: str) -> list[Record]:
     configs = []
     for simulations in SIMULATIONS:
         for considered in CONSIDERED[name]:
@@ -240,7 +245,7 @@ def configurations(name: str) -> list[dict]:
     return configs
 
 
-def make() -> dict:
+def make() -> Record:
     """Everything the file holds; narrowly decided cases are left out."""
     rng = random.Random(20)
     evaluators = {
@@ -264,7 +269,7 @@ def make() -> dict:
     return {"about": ABOUT.replace("\n", " "), "evaluators": evaluators, "cases": clear}
 
 
-def write(truth: dict) -> None:
+def write(truth: Record) -> None:
     """One case a line, so that a change reads well."""
 
     def compact(value: object) -> str:
@@ -277,7 +282,7 @@ def write(truth: dict) -> None:
     print(f"wrote {OUTPUT.stat().st_size} bytes to {OUTPUT}")
 
 
-def verify(truth: dict) -> None:
+def verify(truth: Record) -> None:
     """Print how the plain half agrees with the file; exit with an error if it does not."""
     worst: dict[str, list[float]] = {}
     for case in truth["cases"]:

@@ -8,6 +8,10 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+Record = dict[str, Any]
+"""An evaluator or a case, as the JSON file holds it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Node:
         return {a: self.children[a].visits if a in self.children else 0 for a in self.logits}
 
 
-def new_node(board: Board, evaluator: dict) -> Node:
+def new_node(board: Board, evaluator: Record) -> Node:
     if board.result is not None:
         return Node(board, float(board.result), {})
     cells = [cell for row in board.rows for cell in row]
@@ -147,7 +151,7 @@ def root_scores(node: Node, noise: Sequence[float], seen: int) -> dict[int, floa
 class PlainSearch:
     """A search of one position; margin is the least lead of a chosen score over the next one."""
 
-    evaluator: dict
+    evaluator: Record
     inner: Callable[[Node], dict[int, float]]
     margin: float = math.inf
 
@@ -179,7 +183,7 @@ class PlainResult:
     margin: float
 
 
-def search_again(case: dict, evaluator: dict) -> PlainResult:
+def search_again(case: Record, evaluator: Record) -> PlainResult:
     """The case's search, done by the plain half."""
     root = new_node(Board.read(case["game"], case["position"]), evaluator)
     if case["policy"] == "puct":
@@ -201,14 +205,14 @@ def search_again(case: dict, evaluator: dict) -> PlainResult:
     return PlainResult(root, {action}, improved(root), search.margin)
 
 
-def largest_difference(case: dict, result: PlainResult) -> float:
+def largest_difference(case: Record, result: PlainResult) -> float:
     """Between the case's numbers and the plain half's; infinite if visits or action differ."""
     root, visits = result.root, result.root.child_visits()
     if [visits.get(a, 0) for a in range(len(case["visits"]))] != case["visits"]:
         return math.inf
     if case["action"] not in result.actions:
         return math.inf
-    differences = [abs(root.total / root.visits - case["value"])]
+    differences: list[float] = [abs(root.total / root.visits - case["value"])]
     for action, (weight, q) in enumerate(zip(case["weights"], case["q"], strict=True)):
         differences.append(abs(weight - result.weights.get(action, 0.0)))
         if q is not None:

@@ -42,7 +42,8 @@ def play_pairs(
     drawn = min(0.3, 2 * min(score, 1 - score))
     probabilities = [1 - score - drawn / 2, drawn, score - drawn / 2]
     points = stream.choice([0, 0.5, 1], p=np.maximum(probabilities, 0), size=(count, 2))
-    return points.mean(axis=1).astype(np.float64)
+    means: NDArray[np.float64] = points.mean(axis=1)
+    return means
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def run_kernel(folder: Path, rules: Path | str) -> tuple[int, int, int]:
         "XDG_CACHE_HOME": str(folder / "cache"),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    command = [sys.executable, script, rules]
+    command = [sys.executable, str(script), str(rules)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     number, hits, misses = json.loads(done.stdout)
     return number, hits, misses

@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import safetensors
 import safetensors.numpy
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from rookery.base import (
@@ -25,7 +27,7 @@ from rookery.base import (
 )
 
 RECORDS = np.zeros(3, [("mover", np.uint16), ("waiter", np.uint16)])
-ARRAYS = {
+ARRAYS: dict[str, NDArray[Any]] = {
     "reversed": np.arange(6, dtype=np.float32).reshape(2, 3)[::-1],
     "scalar": np.array(7, np.int64),
     "empty": np.zeros((0, 4), np.int16),

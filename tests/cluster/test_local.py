@@ -107,7 +107,7 @@ def observe(cluster: Cluster) -> Iterator[Callable[..., Observed]]:
         each.pool.close()
 
 
-def test_messages_arrive_whole_and_in_order(observe) -> None:
+def test_messages_arrive_whole_and_in_order(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.echo, 1)
     observed.poll_until(lambda: observed.pool.ready() == [0])
     big = np.arange(1_000_000, dtype=np.float64)
@@ -119,7 +119,7 @@ def test_messages_arrive_whole_and_in_order(observe) -> None:
     np.testing.assert_array_equal(observed.echoes()[15].arrays["big"], 2 * (big + 15))
 
 
-def test_a_message_for_all_reaches_all(observe) -> None:
+def test_a_message_for_all_reaches_all(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.echo, 2)
     observed.poll_until(lambda: observed.pool.ready() == [0, 1])
     message = Say(7, {"big": np.ones(100_000)})
@@ -129,7 +129,9 @@ def test_a_message_for_all_reaches_all(observe) -> None:
     assert {number for number, m in observed.messages if isinstance(m, Echo)} == {0, 1}
 
 
-def test_a_killed_worker_is_replaced_and_the_others_continue(observe) -> None:
+def test_a_killed_worker_is_replaced_and_the_others_continue(
+    observe: Callable[..., Observed],
+) -> None:
     observed = observe(worker_functions.count, 2)
     observed.poll_until(lambda: observed.pool.ready() == [0, 1])
     victim = observed.pid(0)
@@ -144,7 +146,7 @@ def test_a_killed_worker_is_replaced_and_the_others_continue(observe) -> None:
     assert numbers == list(range(len(numbers)))  # no message was lost or repeated
 
 
-def test_a_hung_worker_is_killed_and_replaced(observe) -> None:
+def test_a_hung_worker_is_killed_and_replaced(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.count, 1)
     observed.poll_until(lambda: observed.pool.ready() == [0])
     victim = observed.pid(0)
@@ -156,7 +158,7 @@ def test_a_hung_worker_is_killed_and_replaced(observe) -> None:
     observed.poll_until(lambda: not psutil.pid_exists(victim))
 
 
-def test_a_worker_that_always_fails_is_dropped(observe) -> None:
+def test_a_worker_that_always_fails_is_dropped(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.fail_at_once, 1)
     with pytest.raises(
         WorkersLost, match="no actor is left; the last one failed: ValueError: this"
@@ -168,7 +170,7 @@ def test_a_worker_that_always_fails_is_dropped(observe) -> None:
     }
 
 
-def test_a_worker_without_a_free_cpu_waits(observe) -> None:
+def test_a_worker_without_a_free_cpu_waits(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.count, CPUS + 1)
     observed.poll_until(lambda: len(observed.pool.ready()) == CPUS)
     observed.poll_for(QUICK.start_seconds + 1.0)
@@ -196,7 +198,7 @@ def test_a_cluster_reports_its_capacity(cluster: Cluster) -> None:
     assert (capacity.machines, capacity.cpus, capacity.gpus) == (1, CPUS, 0)
 
 
-def test_an_address_without_ray_is_an_error_within_seconds(monkeypatch) -> None:
+def test_an_address_without_ray_is_an_error_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rookery.workers.ray_session.CONNECT_SECONDS", 3.0)
     begun = time.monotonic()
     with pytest.raises(RookeryError, match=r"no Ray answers at .* within 3 s; start one"):
@@ -204,7 +206,7 @@ def test_an_address_without_ray_is_an_error_within_seconds(monkeypatch) -> None:
     assert time.monotonic() - begun < 10.0
 
 
-def test_the_error_without_ray_names_the_package(monkeypatch) -> None:
+def test_the_error_without_ray_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RookeryError, match=r"needs Ray \(pip install 'rookery\[cluster\]'\)"):
         Cluster("local")

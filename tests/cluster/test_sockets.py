@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import psutil
 import pytest
@@ -49,7 +50,7 @@ def test_a_cluster_store_is_a_torch_store(cluster: Cluster) -> None:
     name = cluster.start_store()
     store = ClusterStore(name)
     store.set_timeout(timedelta(seconds=5))
-    inner = torch.distributed.PrefixStore("group", store)  # as torch calls it
+    inner: Any = torch.distributed.PrefixStore("group", store)  # type: ignore[attr-defined]
     inner.set("key", b"\x00\xff")
     assert inner.get("key") == store.get("group/key") == b"\x00\xff"
     assert (inner.add("sum", 2), inner.add("sum", 3)) == (2, 5)

@@ -92,8 +92,7 @@ def test_trainers_learn_together_in_a_cluster(
 def test_a_match_in_a_cluster_has_the_result_of_a_local_one() -> None:
     rules = load_game("tictactoe")
     a, b = PlayerSpec("plain", name="minimax:2"), PlayerSpec("plain", name="random")
-    options = {"workers": None, "on_note": print}
     plan = MatchPlan(80, 3, 2)
-    there = play_match_over(rules, plan, a, b, cluster="local", **options)
-    here = play_match_over(rules, plan, a, b, **(options | {"workers": 0}))
+    there = play_match_over(rules, plan, a, b, workers=None, on_note=print, cluster="local")
+    here = play_match_over(rules, plan, a, b, workers=0, on_note=print)
     assert there == here

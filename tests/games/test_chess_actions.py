@@ -60,12 +60,13 @@ def test_the_policy_head_reads_each_action_from_its_cell() -> None:
     net = build_net(
         NetConfig(width=8, depth=1), CHESS.planes_shape, CHESS.num_actions, policy_cells=CELLS
     )
-    torch.nn.init.normal_(net.policy.conv.weight)
-    torch.nn.init.normal_(net.policy.conv.bias)
+    weights, bias = (net.get_parameter(f"policy.conv.{name}") for name in ("weight", "bias"))
+    torch.nn.init.normal_(weights)
+    torch.nn.init.normal_(bias)
     x = torch.randn(3, 8, 8, 8)
-    weight, bias = net.policy.conv.weight[:, :, 0, 0], net.policy.conv.bias
+    weight = weights[:, :, 0, 0]
     expected = torch.zeros(3, CHESS.num_actions)
     for action, cell in enumerate(CELLS.tolist()):
         kind, row, file = cell // 64, cell % 64 // 8, cell % 8
         expected[:, action] = x[:, :, row, file] @ weight[kind] + bias[kind]
-    torch.testing.assert_close(net.policy(x), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(net.get_submodule("policy")(x), expected, atol=1e-5, rtol=1e-5)

@@ -82,8 +82,8 @@ def test_python_chess_reads_what_we_write() -> None:
 def test_we_read_what_python_chess_writes() -> None:
     written = []
     for record in RECORDS:
-        node: chess.pgn.GameNode = chess.pgn.Game()
-        root = node
+        root = chess.pgn.Game()
+        node: chess.pgn.GameNode = root
         if record.start:
             root.setup(record.start)
         board = OurBoard(record.start or chess.STARTING_FEN)

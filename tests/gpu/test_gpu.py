@@ -31,7 +31,7 @@ def device() -> torch.device:
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 def test_searches_on_both_devices_agree(method: str, device: torch.device) -> None:
     linear = Linear(RULES.planes_shape, RULES.num_actions)
-    options = {
+    options: dict[str, Any] = {
         "config": SearchConfig(method=method),
         "num_games": 256,
         "max_simulations": 48,
@@ -54,8 +54,8 @@ def test_searches_on_both_devices_agree(method: str, device: torch.device) -> No
 @pytest.mark.parametrize("backend", ["fused-float16", "fused-bfloat16", "float16", "bfloat16"])
 def test_every_method_agrees_with_float32(backend: str, device: torch.device) -> None:
     net = build_net(NetConfig(width=64, depth=4), RULES.planes_shape, RULES.num_actions)
-    for head in (net.policy.last, net.value.last):
-        torch.nn.init.normal_(head.weight, std=0.1)
+    for head in ("policy.last.weight", "value.last.weight"):
+        torch.nn.init.normal_(net.get_parameter(head), std=0.1)
     planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
     expected = GpuEvaluator(net, RULES.planes_shape, device=device, backend="float32")(planes)
     found = GpuEvaluator(net, RULES.planes_shape, device=device, backend=backend)(planes)
@@ -66,7 +66,7 @@ def test_every_method_agrees_with_float32(backend: str, device: torch.device) ->
 def test_new_weights_reach_the_evaluator(device: torch.device) -> None:
     nets = [build_net(NetConfig(), RULES.planes_shape, RULES.num_actions, seed=s) for s in (1, 2)]
     for net in nets:
-        torch.nn.init.normal_(net.policy.last.weight, std=0.1)
+        torch.nn.init.normal_(net.get_parameter("policy.last.weight"), std=0.1)
     planes = np.ones((1, *RULES.planes_shape), np.float32)
     evaluator = GpuEvaluator(nets[0], RULES.planes_shape, device=device)
     before, _ = evaluator(planes)
@@ -159,8 +159,8 @@ def test_ensembles_agree_with_float32(backend: str, device: torch.device) -> Non
         net = build_net(
             NetConfig(width=width, depth=2), RULES.planes_shape, RULES.num_actions, seed=seed
         )
-        for head in (net.policy.last, net.value.last):
-            torch.nn.init.normal_(head.weight, std=0.1)
+        for head in ("policy.last.weight", "value.last.weight"):
+            torch.nn.init.normal_(net.get_parameter(head), std=0.1)
         nets.append(net)
     planes = (np.random.default_rng(1).random((300, *RULES.planes_shape)) < 0.3).astype(np.float32)
     options: dict[str, Any] = {"planes_shape": RULES.planes_shape, "device": device}

@@ -44,8 +44,8 @@ def new_net(kind: str = "spiking", seed: int = 1) -> nn.Module:
     config = NetConfig(kind, width=64, depth=4)
     net = build_net(config, RULES.planes_shape, RULES.num_actions, seed=seed)
     stream = torch.Generator().manual_seed(seed)
-    for head in (net.policy.last, net.value.last):
-        torch.nn.init.normal_(head.weight, std=0.1, generator=stream)
+    for head in ("policy.last.weight", "value.last.weight"):
+        torch.nn.init.normal_(net.get_parameter(head), std=0.1, generator=stream)
     with torch.no_grad():
         for _ in range(30):
             net(torch.from_numpy(boards()))

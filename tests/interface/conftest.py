@@ -3,13 +3,12 @@
 import io
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import rookery as rookery_package
+from command_line import Answer, Mistake, Rookery
 from random_runs import random_run
 from rookery.interface.cli.app import run
 
@@ -68,18 +67,6 @@ def own_run(finished_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished_run, tmp_path / "own"))
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-
-Rookery = Callable[..., Answer]
-
-
 @pytest.fixture
 def rookery(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Rookery:
     """Calls a command with what a person types."""
@@ -96,7 +83,7 @@ def rookery(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
-def mistake(rookery: Rookery) -> Callable[..., str]:
+def mistake(rookery: Rookery) -> Mistake:
     """Calls a command that must fail with one line and exit code 2; returns the line."""
 
     def call(*arguments: object, typed: str = "") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.base import IllegalPosition
 from rookery.interface import analysis
 from rookery.interface.analysis import Analyser, PaddedEvaluator
@@ -26,7 +27,7 @@ def answers(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_every_line_is_answered(rookery, finished_run: Path) -> None:
+def test_every_line_is_answered(rookery: Rookery, finished_run: Path) -> None:
     answer = rookery("analyse", finished_run, "--simulations", 16, typed="\n5\n1425\n")
     start, centre, winning = answers(answer.out)
     assert answer.code == 0
@@ -41,7 +42,9 @@ def test_every_line_is_answered(rookery, finished_run: Path) -> None:
         assert win - loss == pytest.approx(found["value"], abs=1e-3)
 
 
-def test_bad_lines_are_answered_with_an_error_and_exit_code_2(rookery, finished_run: Path) -> None:
+def test_bad_lines_are_answered_with_an_error_and_exit_code_2(
+    rookery: Rookery, finished_run: Path
+) -> None:
     answer = rookery("analyse", finished_run, "--simulations", 2, typed="55\nx\n14253\n5\n")
     taken, strange, over, good = answers(answer.out)
     assert answer.code == 2 and answer.err == ""
@@ -50,7 +53,7 @@ def test_bad_lines_are_answered_with_an_error_and_exit_code_2(rookery, finished_
     assert "error" not in good and good["move"]
 
 
-def test_chess_takes_a_fen_and_answers_in_san(rookery, chess_run: Path) -> None:
+def test_chess_takes_a_fen_and_answers_in_san(rookery: Rookery, chess_run: Path) -> None:
     mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
     answer = rookery("analyse", chess_run, mate, "startpos moves e2e5", "--simulations", 64)
     found, illegal = answers(answer.out)
@@ -59,7 +62,7 @@ def test_chess_takes_a_fen_and_answers_in_san(rookery, chess_run: Path) -> None:
 
 
 def test_arguments_a_file_and_stdin_give_the_same_answers(
-    rookery, finished_run: Path, tmp_path: Path
+    rookery: Rookery, finished_run: Path, tmp_path: Path
 ) -> None:
     file, text = tmp_path / "positions.txt", "\n".join([*POSITIONS, "55"])
     file.write_text(f"{text}\r\n")
@@ -70,7 +73,9 @@ def test_arguments_a_file_and_stdin_give_the_same_answers(
         assert (other.code, other.out) == (given.code, given.out) == (2, given.out)
 
 
-def test_a_file_that_cannot_be_read_is_a_mistake(mistake, finished_run: Path, tmp_path) -> None:
+def test_a_file_that_cannot_be_read_is_a_mistake(
+    mistake: Mistake, finished_run: Path, tmp_path: Path
+) -> None:
     missing = mistake("analyse", finished_run, "--file", tmp_path / "none")
     assert f"there is no file {tmp_path / 'none'}" in missing
     assert "choose one" in mistake("analyse", finished_run, "5", "--file", tmp_path / "none")
@@ -130,7 +135,9 @@ def start(environment: dict[str, str], run: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_a_slow_producer_gets_every_answer_at_once(environment, finished_run: Path) -> None:
+def test_a_slow_producer_gets_every_answer_at_once(
+    environment: dict[str, str], finished_run: Path
+) -> None:
     process = start(environment, finished_run)
     assert process.stdin and process.stdout
     for position in ("5", "x", "51"):
@@ -142,7 +149,9 @@ def test_a_slow_producer_gets_every_answer_at_once(environment, finished_run: Pa
     assert process.returncode == 2 and err == ""
 
 
-def test_ctrl_c_while_waiting_for_a_line_is_quiet(environment, finished_run: Path) -> None:
+def test_ctrl_c_while_waiting_for_a_line_is_quiet(
+    environment: dict[str, str], finished_run: Path
+) -> None:
     process = start(environment, finished_run)
     assert process.stdin and process.stdout
     process.stdin.write("5\n")

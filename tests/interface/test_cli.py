@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery import __version__
 from rookery.base import RookeryError
 from rookery.interface.cli import app
@@ -15,27 +16,27 @@ from rookery.interface.cli.failures import explain
 COMMANDS = ("train", "resume", "watch", "play", "eval", "match", "analyse", "games", "recipes")
 
 
-def test_help_names_every_command(rookery) -> None:
+def test_help_names_every_command(rookery: Rookery) -> None:
     answer = rookery("--help")
     assert answer.code == 0
     assert all(f" {command} " in answer.out for command in COMMANDS)
 
 
-def test_no_command_shows_the_help(rookery) -> None:
+def test_no_command_shows_the_help(rookery: Rookery) -> None:
     assert rookery().out == rookery("--help").out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(rookery, command: str) -> None:
+def test_every_command_has_help(rookery: Rookery, command: str) -> None:
     answer = rookery(command, "--help")
     assert answer.code == 0 and "Usage: rookery" in answer.out
 
 
-def test_the_version_is_shown(rookery) -> None:
+def test_the_version_is_shown(rookery: Rookery) -> None:
     assert rookery("--version").out == f"rookery {__version__}\n"
 
 
-def test_help_imports_neither_torch_nor_numba(environment) -> None:
+def test_help_imports_neither_torch_nor_numba(environment: dict[str, str]) -> None:
     script = (
         "import sys; from rookery.interface.cli.app import run; run(['train', '--help']); "
         "sys.exit(any(name in sys.modules for name in ('torch', 'numba', 'numpy')))"
@@ -45,7 +46,7 @@ def test_help_imports_neither_torch_nor_numba(environment) -> None:
     assert done.returncode == 0, done
 
 
-def test_python_m_rookery_is_the_same_command(environment) -> None:
+def test_python_m_rookery_is_the_same_command(environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "rookery", "trian"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 2
@@ -54,7 +55,7 @@ def test_python_m_rookery_is_the_same_command(environment) -> None:
     )
 
 
-def test_a_reader_that_leaves_early_causes_no_traceback(environment) -> None:
+def test_a_reader_that_leaves_early_causes_no_traceback(environment: dict[str, str]) -> None:
     command = f"{shlex.quote(sys.executable)} -m rookery recipes connect4-laptop | true"
     done = subprocess.run(
         command, shell=True, capture_output=True, text=True, timeout=60, env=environment
@@ -73,7 +74,9 @@ def test_a_reader_that_leaves_early_causes_no_traceback(environment) -> None:
         (["analyse", "run", "--simulations", "0"], "simulations"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line(mistake, arguments: list[str], found: str) -> None:
+def test_wrong_usage_is_told_in_one_line(
+    mistake: Mistake, arguments: list[str], found: str
+) -> None:
     assert found in mistake(*arguments)
 
 
@@ -86,7 +89,9 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
         app.run(["games"])
 
 
-def test_ctrl_c_outside_of_training_is_quiet(rookery, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_outside_of_training_is_quiet(
+    rookery: Rookery, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(prompt: str) -> str:
         raise KeyboardInterrupt
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.games import load_game
 from rookery.interface.players import make_player, read_net, split_members
 from rookery.training import RunFolder
@@ -40,7 +41,7 @@ def test_the_average_of_a_net_with_itself_plays_as_the_net(finished_run: Path) -
 
 
 def test_averaged_nets_meet_others_over_any_number_of_workers(
-    rookery, finished_run: Path, both: str
+    rookery: Rookery, finished_run: Path, both: str
 ) -> None:
     words = ["match", f"{both}:2", f"{finished_run}:2", "--games", 66, "--json"]
     alone, shared = rookery(*words, "--workers", 0), rookery(*words, "--workers", 2)
@@ -48,7 +49,7 @@ def test_averaged_nets_meet_others_over_any_number_of_workers(
     assert json.loads(alone.out)["a"] == f"{both}:2"
 
 
-def test_averaged_nets_are_measured_asked_and_played(rookery, both: str) -> None:
+def test_averaged_nets_are_measured_asked_and_played(rookery: Rookery, both: str) -> None:
     measured = rookery("eval", both, "--simulations", "0", "--json")
     assert measured.code == 0 and json.loads(measured.out)["strength"]["0"]["errors"] > 0
     asked = rookery("analyse", both, "--simulations", 2, typed="19\n")
@@ -57,7 +58,7 @@ def test_averaged_nets_are_measured_asked_and_played(rookery, both: str) -> None
     assert played.code == 0 and "tiny+tiny plays" in played.out
 
 
-def test_an_average_differs_from_its_nets(rookery, finished_run: Path, both: str) -> None:
+def test_an_average_differs_from_its_nets(rookery: Rookery, finished_run: Path, both: str) -> None:
     values = []
     for text in (both, f"{finished_run}@1", f"{finished_run}@2"):
         answer = rookery("analyse", text, "--simulations", 1, typed="1\n")
@@ -83,6 +84,6 @@ def test_a_plus_inside_a_folders_name_parts_nothing(finished_run: Path, tmp_path
     ],
 )
 def test_nets_that_do_not_go_together_are_a_mistake(
-    mistake, finished_run: Path, text: str, found: str
+    mistake: Mistake, finished_run: Path, text: str, found: str
 ) -> None:
     assert found in mistake("match", text.replace("RUN", str(finished_run)), "random")

@@ -9,19 +9,26 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from numpy.typing import NDArray
+from torch import nn
 
+from command_line import Mistake, Rookery
 from rookery.arena import sample_boards
 from rookery.games import load_game
 from rookery.nets import CpuEvaluator, load
 from rookery.training import PlayerSpec, RunFolder, load_shipped
 
 
-def answers(net, boards):
+def answers(
+    net: nn.Module, boards: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """What the Evaluator says of boards of Tic-Tac-Toe."""
     return CpuEvaluator(net, (2, 3, 3), backend="float32")(boards)
 
 
-def test_an_onnx_file_is_written_and_described(rookery, finished_run: Path, tmp_path: Path) -> None:
+def test_an_onnx_file_is_written_and_described(
+    rookery: Rookery, finished_run: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "net.onnx"
     answer = rookery("export", f"{finished_run}@1", out)
     weights = RunFolder(finished_run).load_weights(1)
@@ -41,7 +48,9 @@ def test_an_onnx_file_is_written_and_described(rookery, finished_run: Path, tmp_
         np.testing.assert_allclose(mine, theirs, atol=1e-5)
 
 
-def test_weights_are_written_as_they_are(rookery, finished_run: Path, tmp_path: Path) -> None:
+def test_weights_are_written_as_they_are(
+    rookery: Rookery, finished_run: Path, tmp_path: Path
+) -> None:
     newest, first = tmp_path / "newest.safetensors", tmp_path / "first.safetensors"
     assert rookery("export", finished_run, newest).code == 0
     assert rookery("export", finished_run, first, "--iteration", 1).code == 0
@@ -50,7 +59,7 @@ def test_weights_are_written_as_they_are(rookery, finished_run: Path, tmp_path: 
     assert first.read_bytes() == (folder / "000001.safetensors").read_bytes()
 
 
-def test_half_the_bits_load_and_play(rookery, finished_run: Path, tmp_path: Path) -> None:
+def test_half_the_bits_load_and_play(rookery: Rookery, finished_run: Path, tmp_path: Path) -> None:
     out, rules, full = tmp_path / "h.safetensors", load_game("tictactoe"), RunFolder(finished_run)
     answer = rookery("export", finished_run, out, "--half")
     assert answer.code == 0 and f"bytes in {out}" in answer.out
@@ -65,7 +74,7 @@ def test_half_the_bits_load_and_play(rookery, finished_run: Path, tmp_path: Path
     assert player.choose(rules.new_states(3)).shape == (3,)
 
 
-def test_the_net_of_a_game_is_exported(rookery, tmp_path: Path) -> None:
+def test_the_net_of_a_game_is_exported(rookery: Rookery, tmp_path: Path) -> None:
     out = tmp_path / "connect4.safetensors"
     assert rookery("export", "connect4", out, "--half").code == 0
     assert load(out).fingerprint == load_shipped(load_game("connect4")).fingerprint
@@ -92,7 +101,7 @@ def test_the_net_of_a_game_is_exported(rookery, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_writes_nothing(
-    mistake,
+    mistake: Mistake,
     finished_run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -111,7 +120,7 @@ def test_what_cannot_be_writes_nothing(
 
 
 def test_without_the_extra_one_line_says_what_to_install(
-    mistake, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mistake: Mistake, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     line = mistake("export", finished_run, tmp_path / "net.onnx")
@@ -120,7 +129,7 @@ def test_without_the_extra_one_line_says_what_to_install(
 
 
 def test_a_full_disk_leaves_nothing_behind(
-    mistake, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mistake: Mistake, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -7,6 +7,7 @@ import chess.pgn
 import pytest
 
 import toy
+from command_line import Mistake, Rookery
 from rookery.games import load_game
 from rookery.replay import shard_path, write_shard
 from rookery.search import SearchConfig
@@ -37,7 +38,7 @@ def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.path
 
 
-def test_the_games_of_a_match_are_written(rookery, tmp_path: Path) -> None:
+def test_the_games_of_a_match_are_written(rookery: Rookery, tmp_path: Path) -> None:
     path = tmp_path / "match.pgn"
     options = ("--game", "chess", "--games", "2", "--workers", "0", "--pgn", path)
     answer = rookery("match", "random", "random", *options)
@@ -51,7 +52,9 @@ def test_the_games_of_a_match_are_written(rookery, tmp_path: Path) -> None:
     assert str(first.end().board().move_stack[0]) == str(second.end().board().move_stack[0])
 
 
-def test_the_newest_games_of_a_run_are_written(rookery, chess_run: Path, tmp_path: Path) -> None:
+def test_the_newest_games_of_a_run_are_written(
+    rookery: Rookery, chess_run: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "selfplay.pgn"
     answer = rookery("games", "export", chess_run, "--pgn", path, "--games", "5")
     assert answer.code == 0 and "5 games in" in answer.out
@@ -63,7 +66,9 @@ def test_the_newest_games_of_a_run_are_written(rookery, chess_run: Path, tmp_pat
         assert 5 < plies <= 12 and one.headers["Result"] in ("1-0", "0-1", "1/2-1/2")
 
 
-def test_games_without_a_notation_are_refused(mistake, finished_run: Path, tmp_path: Path) -> None:
+def test_games_without_a_notation_are_refused(
+    mistake: Mistake, finished_run: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "match.pgn"
     line = mistake("match", "random", "random", "--game", "connect4", "--pgn", path)
     assert "PGN is for chess, not for connect4" in line
@@ -71,13 +76,13 @@ def test_games_without_a_notation_are_refused(mistake, finished_run: Path, tmp_p
     assert not path.exists()
 
 
-def test_a_run_without_games_is_a_mistake(mistake, tmp_path: Path) -> None:
+def test_a_run_without_games_is_a_mistake(mistake: Mistake, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "new", recipe_for("chess"))
     line = mistake("games", "export", folder.path, "--pgn", tmp_path / "x.pgn")
     assert "has no games yet" in line
 
 
-def test_players_of_two_encodings_do_not_meet(mistake, tmp_path: Path) -> None:
+def test_players_of_two_encodings_do_not_meet(mistake: Mistake, tmp_path: Path) -> None:
     texts = []
     for name in ("chess", "chess:history=3"):
         folder = tmp_path / name.replace(":", "-")

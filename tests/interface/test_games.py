@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.games import tictactoe
 from rookery.training import RECIPES, from_json
 
@@ -23,24 +24,24 @@ def own_rules(folder: Path, **changes: str) -> Path:
     return path
 
 
-def test_the_games_are_listed_with_their_recipes(rookery) -> None:
+def test_the_games_are_listed_with_their_recipes(rookery: Rookery) -> None:
     out = rookery("games").out
     assert "connect4" in out and "2 x 6 x 7" in out and "tictactoe-demo" in out
 
 
-def test_a_shipped_game_keeps_the_contract(rookery) -> None:
+def test_a_shipped_game_keeps_the_contract(rookery: Rookery) -> None:
     answer = rookery("games", "check", "tictactoe")
     lines = answer.out.splitlines()
     assert answer.code == 0 and len(lines) > 8
     assert all(line.startswith("ok ") for line in lines)
 
 
-def test_a_rules_file_is_checked(rookery, tmp_path: Path) -> None:
+def test_a_rules_file_is_checked(rookery: Rookery, tmp_path: Path) -> None:
     answer = rookery("games", "check", own_rules(tmp_path))
     assert answer.code == 0, answer
 
 
-def test_broken_rules_are_named_and_exit_with_1(rookery, tmp_path: Path) -> None:
+def test_broken_rules_are_named_and_exit_with_1(rookery: Rookery, tmp_path: Path) -> None:
     path = own_rules(tmp_path, **{"MAX_PLIES = 9": "MAX_PLIES = 4"})
     answer = rookery("games", "check", path)
     assert answer.code == 1
@@ -49,7 +50,7 @@ def test_broken_rules_are_named_and_exit_with_1(rookery, tmp_path: Path) -> None
     )
 
 
-def test_a_file_that_is_no_rules_module_is_a_mistake(mistake, tmp_path: Path) -> None:
+def test_a_file_that_is_no_rules_module_is_a_mistake(mistake: Mistake, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("NAME = 'mine'\n")
     assert "it lacks VERSION" in mistake("games", "check", path)
@@ -68,7 +69,7 @@ def test_a_file_that_is_no_rules_module_is_a_mistake(mistake, tmp_path: Path) ->
     ],
 )
 def test_tables_that_nothing_can_be_made_of(
-    mistake, tmp_path: Path, old: str, new: str, told: str
+    mistake: Mistake, tmp_path: Path, old: str, new: str, told: str
 ) -> None:
     assert told in mistake("games", "check", own_rules(tmp_path, **{old: new}))
 
@@ -76,18 +77,20 @@ def test_tables_that_nothing_can_be_made_of(
 @pytest.mark.parametrize(
     ("cells", "word"), [("9 * np.arange(9)", "ok"), ("np.arange(9) + 10**7", "less than 81")]
 )
-def test_a_policy_is_drawn_within_bounds(rookery, tmp_path: Path, cells: str, word: str) -> None:
+def test_a_policy_is_drawn_within_bounds(
+    rookery: Rookery, tmp_path: Path, cells: str, word: str
+) -> None:
     path = own_rules(tmp_path, **{"MAX_PLIES = 9": f"MAX_PLIES = 9\nPOLICY_CELLS = {cells}"})
     assert word in rookery("games", "check", path).out.splitlines()[0]
 
 
-def test_tables_may_be_lists(rookery, tmp_path: Path) -> None:
+def test_tables_may_be_lists(rookery: Rookery, tmp_path: Path) -> None:
     lists = {"PLANES = (2, 3, 3)": "PLANES = [2, 3, 3]\nPOLICY_CELLS = list(range(9))"}
     assert rookery("games", "check", own_rules(tmp_path, **lists)).code == 0
 
 
 def test_a_run_whose_rules_were_broken_or_lost_says_so(
-    mistake, tmp_path: Path, finished_run: Path
+    mistake: Mistake, tmp_path: Path, finished_run: Path
 ) -> None:
     run = shutil.copytree(finished_run, tmp_path / "run")
     config = json.loads((run / "config.json").read_text())
@@ -100,28 +103,28 @@ def test_a_run_whose_rules_were_broken_or_lost_says_so(
     assert f"there is no rules file {lost}" in mistake("eval", run)
 
 
-def test_an_unknown_game_is_a_mistake(mistake) -> None:
+def test_an_unknown_game_is_a_mistake(mistake: Mistake) -> None:
     assert "did you mean connect4?" in mistake("games", "check", "conect4")
     assert "there is no rules file" in mistake("games", "check", "missing.py")
 
 
-def test_the_recipes_are_listed(rookery) -> None:
+def test_the_recipes_are_listed(rookery: Rookery) -> None:
     out = rookery("recipes").out
     assert all(name in out for name in RECIPES)
 
 
-def test_a_recipe_is_shown_as_its_whole_config(rookery) -> None:
+def test_a_recipe_is_shown_as_its_whole_config(rookery: Rookery) -> None:
     out = rookery("recipes", "connect4-laptop").out
     assert json.loads(out)["run"]["minutes"] == 60
     assert from_json(out) == RECIPES["connect4-laptop"]()
 
 
-def test_an_unknown_recipe_is_a_mistake(mistake) -> None:
+def test_an_unknown_recipe_is_a_mistake(mistake: Mistake) -> None:
     assert "did you mean connect4-laptop?" in mistake("recipes", "conect4-lapto")
 
 
 def test_a_rules_file_is_compiled_once_and_then_found_in_the_cache(
-    environment, tmp_path: Path
+    environment: dict[str, str], tmp_path: Path
 ) -> None:
     path = own_rules(tmp_path)
     cache = {**environment, "XDG_CACHE_HOME": str(tmp_path)}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.training import RunFolder
 
 
@@ -20,7 +21,7 @@ def short(tiny: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("text", ["RUN", "RUN@1", "FILE"])
 def test_a_run_takes_weights_and_shape_from_another(
-    rookery, short, finished_run: Path, tmp_path: Path, text: str
+    rookery: Rookery, short: list[str], finished_run: Path, tmp_path: Path, text: str
 ) -> None:
     iteration = 1 if text == "RUN@1" else 2
     file = shutil.copy(finished_run / "weights" / "000002.safetensors", tmp_path)
@@ -35,7 +36,7 @@ def test_a_run_takes_weights_and_shape_from_another(
 
 
 def test_a_run_can_be_compared_with_what_it_began_with(
-    rookery, short, finished_run: Path, tmp_path: Path
+    rookery: Rookery, short: list[str], finished_run: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     assert rookery("train", "tictactoe", "--run", run, "--init", finished_run, *short).code == 0
@@ -58,7 +59,7 @@ def test_a_run_can_be_compared_with_what_it_began_with(
     ],
 )
 def test_what_does_not_fit_starts_nothing(
-    mistake,
+    mistake: Mistake,
     finished_run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

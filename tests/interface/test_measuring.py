@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from disturbed import KilledAtFirstResult, workers
 from rookery.arena import (
     MinimaxPlayer,
@@ -25,7 +26,9 @@ from rookery.training import RunFolder
 from rookery.training.evaluation import pool as evaluation_pool
 
 
-def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_run: Path) -> None:
+def test_eval_shows_every_ply_for_each_number_of_simulations(
+    rookery: Rookery, finished_run: Path
+) -> None:
     answer = rookery("eval", finished_run, "--simulations", "2,0")
     assert answer.code == 0
     assert answer.out.index("network alone") < answer.out.index("2 simulations")
@@ -35,7 +38,7 @@ def test_eval_shows_every_ply_for_each_number_of_simulations(rookery, finished_r
     assert "lost to any reply" in answer.out
 
 
-def test_eval_answers_in_json(rookery, finished_run: Path) -> None:
+def test_eval_answers_in_json(rookery: Rookery, finished_run: Path) -> None:
     answer = json.loads(rookery("eval", finished_run, "--simulations", "0", "--json").out)
     assert answer["game"] == "tictactoe" and list(answer["strength"]) == ["0"]
     rows = {row["label"]: row for row in answer["strength"]["0"]["rows"]}
@@ -43,7 +46,9 @@ def test_eval_answers_in_json(rookery, finished_run: Path) -> None:
     assert answer["strength"]["0"]["errors"] == rows["total"]["errors"]["percent"]
 
 
-def test_eval_can_measure_older_weights(rookery, mistake, finished_run: Path) -> None:
+def test_eval_can_measure_older_weights(
+    rookery: Rookery, mistake: Mistake, finished_run: Path
+) -> None:
     old = rookery("eval", finished_run, "--simulations", "0", "--json", "--iteration", 1)
     new = rookery("eval", finished_run, "--simulations", "0", "--json", "--iteration", 2)
     newest = rookery("eval", finished_run, "--simulations", "0", "--json")
@@ -52,7 +57,7 @@ def test_eval_can_measure_older_weights(rookery, mistake, finished_run: Path) ->
     assert "no weights of iteration 77; it has 1, 2" in line
 
 
-def test_eval_refuses_simulations_that_are_no_numbers(mistake, finished_run: Path) -> None:
+def test_eval_refuses_simulations_that_are_no_numbers(mistake: Mistake, finished_run: Path) -> None:
     assert "takes numbers like 0,32,100" in mistake("eval", finished_run, "--simulations", "1;2")
 
 
@@ -75,7 +80,7 @@ def test_sampled_groups_show_their_interval(capsys: pytest.CaptureFixture[str]) 
     assert "1.5 (0.5-4.3)" in out and "4.5 (0.5-4.3)" in out
 
 
-def test_match_counts_results_by_colour(rookery, finished_run: Path) -> None:
+def test_match_counts_results_by_colour(rookery: Rookery, finished_run: Path) -> None:
     answer = rookery("match", f"{finished_run}:8", "random", "--games", 10, "--opening-plies", 1)
     assert answer.code == 0
     rows = {line.split("  ")[0].strip(): line.split() for line in answer.out.splitlines() if line}
@@ -85,7 +90,7 @@ def test_match_counts_results_by_colour(rookery, finished_run: Path) -> None:
     assert "95 % interval" in answer.out and "of 10 games are distinct" in answer.out
 
 
-def test_match_answers_in_json_even_without_an_upper_bound(rookery) -> None:
+def test_match_answers_in_json_even_without_an_upper_bound(rookery: Rookery) -> None:
     arguments = ["solver", "random", "--game", "tictactoe", "--games", 4, "--json"]
     answer = json.loads(rookery("match", *arguments, "--opening-plies", 0).out)
     assert answer["total"]["losses"] == 0
@@ -95,7 +100,7 @@ def test_match_answers_in_json_even_without_an_upper_bound(rookery) -> None:
         assert answer["difference"]["high"] is None
 
 
-def test_the_same_seed_gives_the_same_match(rookery, finished_run: Path) -> None:
+def test_the_same_seed_gives_the_same_match(rookery: Rookery, finished_run: Path) -> None:
     arguments = ["match", finished_run, "random", "--games", 6, "--json", "--seed"]
     assert rookery(*arguments, 5).out == rookery(*arguments, 5).out
 
@@ -108,7 +113,9 @@ def test_the_same_seed_gives_the_same_match(rookery, finished_run: Path) -> None
     ],
     ids=lambda words: words[0],
 )
-def test_more_workers_give_the_same_answer(rookery, finished_run: Path, command: list[str]) -> None:
+def test_more_workers_give_the_same_answer(
+    rookery: Rookery, finished_run: Path, command: list[str]
+) -> None:
     words = [str(finished_run) if word == "RUN" else word for word in [*command, "--json"]]
     alone, shared = rookery(*words), rookery(*words, "--workers", 2)
     assert alone.code == shared.code == 0
@@ -116,7 +123,7 @@ def test_more_workers_give_the_same_answer(rookery, finished_run: Path, command:
 
 
 def test_a_killed_worker_is_noted_and_the_answer_is_the_same(
-    rookery, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["match", "minimax:1", "random", "--game", "tictactoe", "--games", 66, "--json"]
     alone = rookery(*words)
@@ -130,7 +137,7 @@ def test_a_killed_worker_is_noted_and_the_answer_is_the_same(
 
 
 def test_a_match_by_as_many_workers_as_there_are_cores(
-    rookery, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[int] = []
 
@@ -150,13 +157,13 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
 
 
 @pytest.mark.parametrize("number", ["many", "-1", "1.5", ""])
-def test_workers_are_a_number_or_auto(mistake, finished_run: Path, number: str) -> None:
+def test_workers_are_a_number_or_auto(mistake: Mistake, finished_run: Path, number: str) -> None:
     expected = f"--workers takes a number or auto, got {number!r}"
     assert expected in mistake("match", "random", finished_run, "--workers", number)
     assert expected in mistake("eval", finished_run, "--workers", number)
 
 
-def test_two_random_players_do_not_copy_each_other(rookery) -> None:
+def test_two_random_players_do_not_copy_each_other(rookery: Rookery) -> None:
     arguments = ["random", "random", "--game", "tictactoe", "--games", 40, "--opening-plies", 0]
     assert json.loads(rookery("match", *arguments, "--json").out)["distinct_games"] > 20
 
@@ -173,11 +180,13 @@ def test_two_random_players_do_not_copy_each_other(rookery) -> None:
         (["random", "solver", "--game", "tictactoe", "--opening-plies", "9"], "shorter"),
     ],
 )
-def test_a_match_that_cannot_be_is_a_mistake(mistake, arguments: list[str], found: str) -> None:
+def test_a_match_that_cannot_be_is_a_mistake(
+    mistake: Mistake, arguments: list[str], found: str
+) -> None:
     assert found in mistake("match", *arguments)
 
 
-def test_runs_of_another_game_cannot_meet(mistake, finished_run: Path) -> None:
+def test_runs_of_another_game_cannot_meet(mistake: Mistake, finished_run: Path) -> None:
     line = mistake("match", finished_run, "random", "--game", "connect4")
     assert "connect4 and tictactoe" in line
 
@@ -208,7 +217,7 @@ def test_a_run_is_named_with_iteration_and_simulations(finished_run: Path, tmp_p
     assert net is not None and net.name == odd.name and net.load().fingerprint == newest
 
 
-def test_a_net_comes_with_connect_four(rookery) -> None:
+def test_a_net_comes_with_connect_four(rookery: Rookery) -> None:
     answer = rookery("eval", "connect4", "--simulations", "0", "--json")
     strength = json.loads(answer.out)["strength"]["0"]
     assert strength["errors"] < 6.0  # 4.6 when it was trained: docs/connect4.md

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.interface.cli.failures import explain
 from rookery.interface.stats_tail import NewLines, StatsTail
 
@@ -48,14 +49,18 @@ def content(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_a_wrong_command_starts_nothing(
-    mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], found: str
+    mistake: Mistake,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    found: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert found in mistake("train", *arguments)
     assert not list(tmp_path.iterdir())
 
 
-def test_two_iterations_at_once_are_a_mistake(mistake, finished_run: Path) -> None:
+def test_two_iterations_at_once_are_a_mistake(mistake: Mistake, finished_run: Path) -> None:
     told = mistake("eval", f"{finished_run}@1", "--iteration", 2)
     assert "and --iteration 2 name different iterations" in told
 
@@ -70,25 +75,26 @@ def test_a_process_may_be_started_without_a_terminal(
 
 
 def test_more_than_fits_into_memory_is_told_in_a_line() -> None:
-    assert explain(MemoryError("Unable to allocate 60 GiB")).startswith("out of memory;")
+    line = explain(MemoryError("Unable to allocate 60 GiB"))
+    assert line is not None and line.startswith("out of memory;")
 
 
 def test_brackets_in_a_name_are_letters_like_any_other(
-    rookery, tmp_path: Path, finished_run: Path
+    rookery: Rookery, tmp_path: Path, finished_run: Path
 ) -> None:
     run = shutil.copytree(finished_run, tmp_path / "net[a]")
     answer = rookery("match", f"{run}:1", "random", "--games", 2, "--workers", 0)
     assert answer.code == 0 and answer.out.count("net[a]") > 1
 
 
-def test_an_existing_folder_is_not_trained_over(mistake, own_run: Path) -> None:
+def test_an_existing_folder_is_not_trained_over(mistake: Mistake, own_run: Path) -> None:
     before = content(own_run)
     line = mistake("train", "tictactoe", "--run", own_run)
     assert "exists already" in line and f"rookery resume {own_run}" in line
     assert content(own_run) == before
 
 
-def test_a_file_is_no_run_folder(mistake, tmp_path: Path) -> None:
+def test_a_file_is_no_run_folder(mistake: Mistake, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("mine")
     assert "exists already" in mistake("train", "tictactoe", "--run", path)
@@ -96,20 +102,20 @@ def test_a_file_is_no_run_folder(mistake, tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
-def test_a_place_below_a_file_is_a_mistake(mistake, tmp_path: Path) -> None:
+def test_a_place_below_a_file_is_a_mistake(mistake: Mistake, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
     assert "cannot use" in mistake("train", "tictactoe", "--run", tmp_path / "notes" / "run")
 
 
 @pytest.mark.parametrize("command", ["resume", "eval", "analyse", "play"])
-def test_a_missing_folder_is_a_mistake(mistake, tmp_path: Path, command: str) -> None:
+def test_a_missing_folder_is_a_mistake(mistake: Mistake, tmp_path: Path, command: str) -> None:
     assert str(tmp_path / "nothing") in mistake(command, tmp_path / "nothing")
 
 
 @pytest.mark.parametrize("lost", ["run.json", "config.json"])
 @pytest.mark.parametrize("command", ["resume", "eval", "analyse", "play"])
 def test_a_half_written_folder_is_a_mistake(
-    mistake, own_run: Path, command: str, lost: str
+    mistake: Mistake, own_run: Path, command: str, lost: str
 ) -> None:
     (own_run / lost).unlink()
     assert f"({lost} is missing)" in mistake(command, own_run)
@@ -120,12 +126,12 @@ def rewrite(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def test_a_folder_of_a_newer_version_is_a_mistake(mistake, own_run: Path) -> None:
+def test_a_folder_of_a_newer_version_is_a_mistake(mistake: Mistake, own_run: Path) -> None:
     rewrite(own_run / "run.json", format=99)
     assert "newer Rookery (format 99" in mistake("resume", own_run)
 
 
-def test_a_folder_of_other_rules_is_a_mistake(mistake, own_run: Path) -> None:
+def test_a_folder_of_other_rules_is_a_mistake(mistake: Mistake, own_run: Path) -> None:
     rewrite(own_run / "run.json", version=7)
     assert "tictactoe version 7, but the rules here" in mistake("resume", own_run)
     rewrite(own_run / "run.json", version=1, game="connect4")
@@ -136,12 +142,14 @@ def test_a_folder_of_other_rules_is_a_mistake(mistake, own_run: Path) -> None:
     "text", [b"", b"{", b"[]", b'{"run": 5}', b'{"game": "tictactoe"}', b"\xff"]
 )
 @pytest.mark.parametrize("name", ["run.json", "config.json"])
-def test_a_damaged_description_is_a_mistake(mistake, own_run: Path, name: str, text: bytes) -> None:
+def test_a_damaged_description_is_a_mistake(
+    mistake: Mistake, own_run: Path, name: str, text: bytes
+) -> None:
     (own_run / name).write_bytes(text)
     mistake("resume", own_run)
 
 
-def test_an_unknown_setting_in_the_folder_is_a_mistake(mistake, own_run: Path) -> None:
+def test_an_unknown_setting_in_the_folder_is_a_mistake(mistake: Mistake, own_run: Path) -> None:
     rewrite(own_run / "config.json", speed={"warp": 9})
     assert "unknown setting 'speed'" in mistake("resume", own_run)
 
@@ -160,7 +168,9 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["cut", "empty", "altered"])
 @pytest.mark.parametrize("command", ["eval", "analyse", "play"])
-def test_damaged_weights_are_not_loaded(mistake, own_run: Path, command: str, how: str) -> None:
+def test_damaged_weights_are_not_loaded(
+    mistake: Mistake, own_run: Path, command: str, how: str
+) -> None:
     path = own_run / "weights" / "000002.safetensors"
     damage(path, how)
     line = mistake(command, own_run)
@@ -170,7 +180,7 @@ def test_damaged_weights_are_not_loaded(mistake, own_run: Path, command: str, ho
 @pytest.mark.parametrize("how", ["cut", "empty", "altered"])
 @pytest.mark.parametrize("name", ["checkpoint.safetensors", "replay"])
 def test_a_run_with_damaged_files_is_not_resumed(
-    mistake, own_run: Path, name: str, how: str
+    mistake: Mistake, own_run: Path, name: str, how: str
 ) -> None:
     path = own_run / name
     if path.is_dir():
@@ -181,26 +191,26 @@ def test_a_run_with_damaged_files_is_not_resumed(
     assert content(own_run / "replay") == before
 
 
-def test_a_lost_shard_is_named(mistake, own_run: Path) -> None:
+def test_a_lost_shard_is_named(mistake: Mistake, own_run: Path) -> None:
     path = sorted((own_run / "replay").iterdir())[0]
     path.unlink()
     assert f"{path} is missing" in mistake("resume", own_run, "--set", "run.iterations=3")
 
 
-def test_a_net_of_another_shape_is_a_mistake(mistake, own_run: Path) -> None:
+def test_a_net_of_another_shape_is_a_mistake(mistake: Mistake, own_run: Path) -> None:
     line = mistake("resume", own_run, "--set", "net.width=16", "--set", "run.iterations=9")
     assert "net settings cannot change" in line
     assert json.loads((own_run / "config.json").read_text())["run"]["iterations"] == 2
 
 
-def test_a_run_without_weights_cannot_play(mistake, own_run: Path) -> None:
+def test_a_run_without_weights_cannot_play(mistake: Mistake, own_run: Path) -> None:
     shutil.rmtree(own_run / "weights")
     assert "has no weights yet" in mistake("eval", own_run)
 
 
 @pytest.mark.parametrize("writes", range(4))
 def test_a_full_disk_ends_the_run_and_damages_nothing(
-    rookery, mistake, own_run: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+    rookery: Rookery, mistake: Mistake, own_run: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
     """The disk fills up after `writes` files: settings, statistics, a shard, weights, ..."""
     more = ("resume", own_run, "--set", "run.iterations=3")
@@ -220,7 +230,7 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(
 
 
 def test_a_full_disk_for_the_statistics_is_told_too(
-    mistake, own_run: Path, monkeypatch: pytest.MonkeyPatch
+    mistake: Mistake, own_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own_run / "stats.jsonl").unlink()
     (own_run / "stats.jsonl").symlink_to("/dev/full")

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 
-def test_a_person_can_win(rookery) -> None:
+
+def test_a_person_can_win(rookery: Rookery) -> None:
     typed = "\n".join("123456789")  # taken cells are refused, the next one is tried
     outcomes = set()
     for seed in range(8):
@@ -15,27 +17,27 @@ def test_a_person_can_win(rookery) -> None:
     assert outcomes <= {"You won.", "You lost.", "A draw."} and "You won." in outcomes
 
 
-def test_the_default_opponent_of_a_small_game_is_perfect(rookery) -> None:
+def test_the_default_opponent_of_a_small_game_is_perfect(rookery: Rookery) -> None:
     """After 1 only 5 keeps the draw; then 2 and 9 must be answered with 3 and 6 or 4."""
     answer = rookery("play", "tictactoe", typed="1\n2\n9\nquit\n")
     assert "solver plays 5" in answer.out and "solver plays 3" in answer.out
 
 
-def test_a_person_loses_to_perfect_play_after_a_blunder(rookery) -> None:
+def test_a_person_loses_to_perfect_play_after_a_blunder(rookery: Rookery) -> None:
     typed = "\n".join(["2", *"123456789", *"123456789"])
     answer = rookery("play", "tictactoe", "--first", "it", typed=typed)
     assert answer.out.splitlines()[-1].endswith(("You lost.", "A draw."))
     assert "solver moves first." in answer.out
 
 
-def test_bad_moves_are_refused_and_asked_again(rookery, finished_run: Path) -> None:
+def test_bad_moves_are_refused_and_asked_again(rookery: Rookery, finished_run: Path) -> None:
     answer = rookery("play", finished_run, "--simulations", 2, typed="x\n0\n5\n5\n")
     assert answer.code == 0
     assert "got 'x'" in answer.out and "got '0'" in answer.out and "cell 5 is taken" in answer.out
     assert "tiny plays" in answer.out
 
 
-def test_an_engine_that_cannot_go_on_has_lost(rookery) -> None:
+def test_an_engine_that_cannot_go_on_has_lost(rookery: Rookery) -> None:
     command = ("play", "chess", "--opponent", "uci:false")
     answer = rookery(*command, typed="hint\ne2e4\n")
     assert answer.code == 0 and answer.err == ""
@@ -43,7 +45,7 @@ def test_an_engine_that_cannot_go_on_has_lost(rookery) -> None:
     assert answer.out.splitlines()[-1] == "uci:false exited with code 1. You won."
 
 
-def test_undo_takes_back_both_moves(rookery) -> None:
+def test_undo_takes_back_both_moves(rookery: Rookery) -> None:
     answer = rookery("play", "tictactoe", typed="undo\n1\nundo\n5\nquit\n")
     assert "Nothing to undo." in answer.out
     boards = answer.out.split("\n\n")
@@ -52,27 +54,27 @@ def test_undo_takes_back_both_moves(rookery) -> None:
     assert answer.out.count("1 2 3\n4 5 6\n7 8 9") == 2
 
 
-def test_a_hint_is_what_the_opponent_would_play(rookery) -> None:
+def test_a_hint_is_what_the_opponent_would_play(rookery: Rookery) -> None:
     answer = rookery("play", "tictactoe", "--first", "it", "--seed", 3, typed="hint\nquit\n")
     assert "solver would play " in answer.out
 
 
-def test_the_end_of_input_ends_the_game_quietly(rookery, finished_run: Path) -> None:
+def test_the_end_of_input_ends_the_game_quietly(rookery: Rookery, finished_run: Path) -> None:
     answer = rookery("play", finished_run, typed="")
     assert answer.code == 0 and answer.err == ""
 
 
-def test_connect_four_is_played_by_columns(rookery) -> None:
+def test_connect_four_is_played_by_columns(rookery: Rookery) -> None:
     answer = rookery("play", "connect4", "--opponent", "minimax:2", typed="4\nquit\n")
     assert ". . . X . . ." in answer.out and "minimax:2 plays " in answer.out
 
 
-def test_a_run_may_lend_its_game_only(rookery, finished_run: Path) -> None:
+def test_a_run_may_lend_its_game_only(rookery: Rookery, finished_run: Path) -> None:
     answer = rookery("play", finished_run, "--opponent", "random", typed="quit\n")
     assert "tictactoe against random" in answer.out
 
 
-def test_chess_is_played_by_names_of_moves(rookery, chess_run: Path) -> None:
+def test_chess_is_played_by_names_of_moves(rookery: Rookery, chess_run: Path) -> None:
     answer = rookery("play", chess_run, "--simulations", 2, typed="e5\ne4\nundo\ng1f3\nquit\n")
     assert answer.code == 0 and "'e5' is not a legal move here" in answer.out
     assert "4 . . . . P . . ." in answer.out and "3 . . . . . N . ." in answer.out
@@ -86,5 +88,7 @@ def test_chess_is_played_by_names_of_moves(rookery, chess_run: Path) -> None:
         (["connect4", "--opponent", "slover"], "did you mean solver?"),
     ],
 )
-def test_nobody_to_play_with_is_a_mistake(mistake, arguments: list[str], found: str) -> None:
+def test_nobody_to_play_with_is_a_mistake(
+    mistake: Mistake, arguments: list[str], found: str
+) -> None:
     assert found in mistake("play", *arguments)

@@ -130,7 +130,7 @@ def test_plain_lines_come_seldom_but_for_strength(
     finished_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     console = terminal(is_terminal=False)
     silent = Progress("self-play", 0, 0.1, 1.0, played=PLAYED)
     with progress_for(RunFolder(finished_run), console) as show:

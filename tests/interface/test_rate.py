@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.games import load_game
 from rookery.nets import NetConfig, build_net
 from rookery.training import RunFolder, recipe_for
@@ -36,7 +37,9 @@ def chess_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_path: Path) -> None:
+def test_a_net_is_rated_and_every_game_is_written(
+    rookery: Rookery, chess_run: Path, tmp_path: Path
+) -> None:
     games, pgn = tmp_path / "games.jsonl", tmp_path / "games.pgn"
     answer = rookery("rate", f"{chess_run}@1:0", *FEW, "--games-file", games, "--pgn", pgn)
     assert answer.code == 0 and "95 % interval" in answer.out
@@ -54,7 +57,7 @@ def test_a_net_is_rated_and_every_game_is_written(rookery, chess_run: Path, tmp_
         assert names.index(rung) == is_first and record.result == (result if is_first else -result)
 
 
-def test_files_that_are_there_are_kept(mistake, tmp_path: Path) -> None:
+def test_files_that_are_there_are_kept(mistake: Mistake, tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     pgn.write_text("mine")
     for command in (["rate", "random"], ["match", "random", "random", "--game", "chess"]):
@@ -66,7 +69,7 @@ def test_files_that_are_there_are_kept(mistake, tmp_path: Path) -> None:
     assert pgn.read_text() == "mine"
 
 
-def test_two_files_of_one_name_are_refused(mistake, tmp_path: Path) -> None:
+def test_two_files_of_one_name_are_refused(mistake: Mistake, tmp_path: Path) -> None:
     here, there = tmp_path / "games", tmp_path / "more" / ".." / "games"
     (tmp_path / "more").mkdir()
     for other in (here, there):
@@ -75,7 +78,7 @@ def test_two_files_of_one_name_are_refused(mistake, tmp_path: Path) -> None:
 
 
 def test_the_rating_is_told_even_if_its_games_cannot_be_written(
-    rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -89,7 +92,7 @@ def test_the_rating_is_told_even_if_its_games_cannot_be_written(
     assert answer.code == 2 and json.loads(answer.out)["total"]["wins"] in range(3)
 
 
-def test_json_has_the_rating_the_interval_and_every_rung(rookery, chess_run: Path) -> None:
+def test_json_has_the_rating_the_interval_and_every_rung(rookery: Rookery, chess_run: Path) -> None:
     answer = rookery("rate", chess_run, *FEW, "--simulations", 2, "--json")
     found = json.loads(answer.out)
     assert found["simulations"] == 2 and found["ladder"] == "stockfish"
@@ -101,7 +104,7 @@ def test_json_has_the_rating_the_interval_and_every_rung(rookery, chess_run: Pat
 
 
 def test_ctrl_c_ends_with_what_was_played(
-    rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "rookery.interface.formatting.rating", lambda _: os.kill(os.getpid(), signal.SIGINT)
@@ -115,7 +118,7 @@ def test_ctrl_c_ends_with_what_was_played(
     assert len(games.read_text().splitlines()) == found["games"]
 
 
-def test_players_without_a_net_are_rated_too(rookery) -> None:
+def test_players_without_a_net_are_rated_too(rookery: Rookery) -> None:
     answer = rookery("rate", "minimax:1", "--games", 4, "--rungs", "random", "--json")
     assert json.loads(answer.out)["player"] == "minimax:1"
 
@@ -132,20 +135,22 @@ def test_players_without_a_net_are_rated_too(rookery) -> None:
         (["uci: ", "--rungs", "random"], "engines are named as in uci:COMMAND"),
     ],
 )
-def test_mistakes_are_one_line(mistake, arguments: list[str], told: str) -> None:
+def test_mistakes_are_one_line(mistake: Mistake, arguments: list[str], told: str) -> None:
     assert told in mistake("rate", *arguments)
 
 
-def test_a_missing_engine_names_its_package(mistake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_engine_names_its_package(
+    mistake: Mistake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rookery.arena.players.engine_spec.FOLDERS", "")
     monkeypatch.setenv("PATH", "")
     assert "apt install" in mistake("rate", "random")
 
 
-def test_a_run_of_another_game_cannot_climb(mistake, finished_run: Path) -> None:
+def test_a_run_of_another_game_cannot_climb(mistake: Mistake, finished_run: Path) -> None:
     assert "plays tictactoe, not chess" in mistake("rate", finished_run)
 
 
-def test_matches_of_chess_begin_from_the_book(rookery) -> None:
+def test_matches_of_chess_begin_from_the_book(rookery: Rookery) -> None:
     answer = rookery("match", "random", "minimax:1", "--game", "chess", "--games", 4)
     assert answer.code == 0 and "openings of the book" in answer.out

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.interface.cli.app import run
 from rookery.training import RunFolder, Stats
 
@@ -30,7 +31,9 @@ def test_it_learns_and_goes_on(spiking_run: Path) -> None:
     assert RunFolder(spiking_run).load_weights().header.config.kind == "spiking"
 
 
-def test_eval_tells_how_much_it_spikes(rookery, spiking_run: Path, finished_run: Path) -> None:
+def test_eval_tells_how_much_it_spikes(
+    rookery: Rookery, spiking_run: Path, finished_run: Path
+) -> None:
     answer = rookery("eval", spiking_run, "--simulations", "0")
     assert answer.code == 0
     assert "spikes per evaluation: " in answer.out and "of 432 neurons x steps" in answer.out
@@ -40,7 +43,7 @@ def test_eval_tells_how_much_it_spikes(rookery, spiking_run: Path, finished_run:
 
 
 def test_it_plays_together_with_a_residual_net(
-    rookery, spiking_run: Path, finished_run: Path
+    rookery: Rookery, spiking_run: Path, finished_run: Path
 ) -> None:
     both = f"{spiking_run}+{finished_run}:4"
     answer = rookery("match", both, "random", "--games", 4, "--opening-plies", 1)
@@ -48,7 +51,7 @@ def test_it_plays_together_with_a_residual_net(
 
 
 def test_a_run_begins_with_its_weights(
-    rookery, mistake, spiking_run: Path, tiny: list[str], tmp_path: Path
+    rookery: Rookery, mistake: Mistake, spiking_run: Path, tiny: list[str], tmp_path: Path
 ) -> None:
     sized = tiny[: tiny.index("net.width=8") - 1] + tiny[tiny.index("net.depth=1") + 1 :]
     begun = ("train", "tictactoe", "--init", spiking_run, "--run")

@@ -136,8 +136,13 @@ def test_a_free_lock_is_tried_once_and_not_again_before_a_sign_of_life(
 ) -> None:
     folder.lock().close()
     age(folder)
-    probe, tried = LockProbe(folder.path), []
-    monkeypatch.setattr(LockProbe, "_try", lambda self: bool(tried.append(1)))
+    probe, tried = LockProbe(folder.path), list[int]()
+
+    def fail(self: LockProbe) -> bool:
+        tried.append(1)
+        return False
+
+    monkeypatch.setattr(LockProbe, "_try", fail)
     assert not any(probe.is_held(5.0) for _ in range(10)) and len(tried) == 1
     assert not probe.is_held(6.0) and len(tried) == 2, "a line has come"
 

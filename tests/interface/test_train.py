@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.games import tictactoe
 from rookery.interface.cli.train import free_folder
 from rookery.interface.run_history import read_history
@@ -17,9 +19,10 @@ from rookery.training import Stats
 DEADLINE_SECONDS = 240
 
 
-def config_of(run: Path) -> dict:
+def config_of(run: Path) -> dict[str, Any]:
     """The config in a run folder."""
-    return json.loads((run / "config.json").read_text())
+    found: dict[str, Any] = json.loads((run / "config.json").read_text())
+    return found
 
 
 def kinds(run: Path) -> list[str]:
@@ -28,7 +31,7 @@ def kinds(run: Path) -> list[str]:
 
 
 def test_training_ends_with_a_summary_and_the_next_commands(
-    rookery, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     answer = rookery("train", "tictactoe", *tiny)
@@ -50,7 +53,9 @@ def test_the_default_folder_is_the_next_free_number(tmp_path: Path) -> None:
     assert free_folder(tmp_path, "chess") == tmp_path / "chess-3"
 
 
-def test_minutes_replace_the_length_of_the_recipe(rookery, tiny, tmp_path: Path) -> None:
+def test_minutes_replace_the_length_of_the_recipe(
+    rookery: Rookery, tiny: list[str], tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     answer = rookery("train", "tictactoe", "--run", run, *tiny[2:], "--minutes", "0.001")
     assert answer.code == 0
@@ -59,7 +64,7 @@ def test_minutes_replace_the_length_of_the_recipe(rookery, tiny, tmp_path: Path)
 
 
 def test_a_rules_file_is_trained_by_its_absolute_path(
-    rookery, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
     (tmp_path / "mine.py").write_text(text)
@@ -70,7 +75,7 @@ def test_a_rules_file_is_trained_by_its_absolute_path(
     assert config_of(tmp_path / "runs/mine-1")["game"] == str(tmp_path / "mine.py")
 
 
-def test_a_finished_run_says_so(rookery, own_run: Path) -> None:
+def test_a_finished_run_says_so(rookery: Rookery, own_run: Path) -> None:
     before = kinds(own_run)
     answer = rookery("resume", own_run)
     assert answer.code == 0
@@ -78,7 +83,7 @@ def test_a_finished_run_says_so(rookery, own_run: Path) -> None:
     assert kinds(own_run) == before
 
 
-def test_a_finished_run_goes_on_when_asked_for_more(rookery, own_run: Path) -> None:
+def test_a_finished_run_goes_on_when_asked_for_more(rookery: Rookery, own_run: Path) -> None:
     answer = rookery("resume", own_run, "--set", "run.iterations=3")
     assert answer.code == 0 and "Finished" in answer.out
     assert config_of(own_run)["run"]["iterations"] == 3
@@ -107,7 +112,13 @@ def start(run: Path, tiny: list[str], environment: dict[str, str]) -> subprocess
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_run_cleanly(
-    rookery, mistake, tiny, environment, finished_run: Path, tmp_path: Path, number: signal.Signals
+    rookery: Rookery,
+    mistake: Mistake,
+    tiny: list[str],
+    environment: dict[str, str],
+    finished_run: Path,
+    tmp_path: Path,
+    number: signal.Signals,
 ) -> None:
     run = tmp_path / "run"
     process = start(run, tiny, environment)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Mistake, Rookery
 from own_rules import forget_rules, marked_rules, strangers_run
 from rookery.training import apply, recipe_for, to_json
 
@@ -37,7 +38,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_strangers_rules_are_not_executed(
-    mistake, stranger: tuple[Path, Path], tmp_path: Path, command: str
+    mistake: Mistake, stranger: tuple[Path, Path], tmp_path: Path, command: str
 ) -> None:
     run, mark = stranger
     words = COMMANDS[command].replace("RUN", str(run)).replace("OUT", str(tmp_path / "out"))
@@ -47,13 +48,15 @@ def test_a_strangers_rules_are_not_executed(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_that_opens_a_run_takes_the_users_word(rookery, command: str) -> None:
+def test_every_command_that_opens_a_run_takes_the_users_word(
+    rookery: Rookery, command: str
+) -> None:
     words = COMMANDS[command].partition(" RUN")[0].split()
     name = words[:2] if words[0] == "games" else words[:1]
     assert "--trust-rules" in rookery(*name, "--help").out
 
 
-def test_watch_never_needs_the_rules(rookery, stranger: tuple[Path, Path]) -> None:
+def test_watch_never_needs_the_rules(rookery: Rookery, stranger: tuple[Path, Path]) -> None:
     run, mark = stranger
     answer = rookery("watch", run, "--once")
     assert answer.code == 0 and "mine in" in answer.out and not mark.exists()
@@ -61,7 +64,7 @@ def test_watch_never_needs_the_rules(rookery, stranger: tuple[Path, Path]) -> No
     assert rookery("watch", run, "--once").code == 0
 
 
-def test_a_strangers_study_is_not_executed(mistake, stranger: tuple[Path, Path]) -> None:
+def test_a_strangers_study_is_not_executed(mistake: Mistake, stranger: tuple[Path, Path]) -> None:
     pytest.importorskip("optuna")
     run, mark = stranger
     study = run.parent / "study"
@@ -76,7 +79,7 @@ def test_a_strangers_study_is_not_executed(mistake, stranger: tuple[Path, Path])
 
 
 def test_the_users_word_opens_the_run_and_is_remembered(
-    rookery, stranger: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, stranger: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, mark = stranger
     answer = rookery("analyse", run, "12", "--simulations", 2, "--trust-rules")
@@ -86,7 +89,11 @@ def test_the_users_word_opens_the_run_and_is_remembered(
 
 
 def test_your_own_training_needs_no_word(
-    rookery, mistake, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery,
+    mistake: Mistake,
+    tiny: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     forget_rules(monkeypatch, tmp_path / "state")
     rules, mark = marked_rules(tmp_path)
@@ -106,7 +113,7 @@ def test_your_own_training_needs_no_word(
 
 
 def test_a_file_that_the_user_names_is_the_users_word(
-    rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget_rules(monkeypatch, tmp_path / "state")
     rules, mark = marked_rules(tmp_path)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.arena import MatchTest
 from rookery.interface import tuning
 from rookery.training import Progress, RunFolder
@@ -34,7 +35,9 @@ def order(tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     return ["tune", "tictactoe", *SPACE, *tiny]
 
 
-def test_trials_end_in_a_table_and_a_command_that_repeats_the_best(rookery, order) -> None:
+def test_trials_end_in_a_table_and_a_command_that_repeats_the_best(
+    rookery: Rookery, order: list[str]
+) -> None:
     answer = rookery(*order, "--trials", 2)
     assert answer.code == 0 and not answer.err
     assert "Trial 1 of 2: runs/tictactoe-study/trial-0000" in answer.out
@@ -49,7 +52,7 @@ def test_trials_end_in_a_table_and_a_command_that_repeats_the_best(rookery, orde
     assert found[0].load_weights().fingerprint == found[1].load_weights().fingerprint
 
 
-def test_the_same_command_continues_up_to_its_trials(rookery, order) -> None:
+def test_the_same_command_continues_up_to_its_trials(rookery: Rookery, order: list[str]) -> None:
     assert "1 of 1 trials" in rookery(*order, "--trials", 1).out
     again = rookery(*order, "--trials", 2)
     assert again.code == 0 and "Trial 2 of 2" in again.out and "Trial 1 of 2" not in again.out
@@ -58,7 +61,7 @@ def test_the_same_command_continues_up_to_its_trials(rookery, order) -> None:
 
 
 def test_a_signal_interrupts_a_trial_and_the_next_call_continues_it(
-    rookery, order, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
     def interrupted(folder: RunFolder, console: Any) -> Iterator[Any]:
@@ -93,14 +96,14 @@ def test_a_signal_interrupts_a_trial_and_the_next_call_continues_it(
     ],
 )
 def test_a_study_that_cannot_be_starts_nothing(
-    mistake, order, tmp_path: Path, options: list[str], found: str
+    mistake: Mistake, order: list[str], tmp_path: Path, options: list[str], found: str
 ) -> None:
     assert found in mistake(*order, *options)
     assert not list(tmp_path.iterdir())
 
 
 def test_without_optuna_one_line_says_what_to_install(
-    mistake, order, monkeypatch: pytest.MonkeyPatch
+    mistake: Mistake, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert "tuning needs Optuna (pip install 'rookery[tune]')" in mistake(*order)

@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from command_line import Mistake, Rookery
 from rookery.base import ConfigError
 from rookery.games import DRAW, LOSS, ONGOING, WIN, load_game
 from rookery.interface.uci.command_queue import QUIT, CommandQueue
@@ -35,7 +37,7 @@ def lib() -> SimpleNamespace:
 
 
 @pytest.fixture(scope="module")
-def engine(lib, chess_run: Path, environment: dict[str, str]) -> Iterator:
+def engine(lib: Any, chess_run: Path, environment: dict[str, str]) -> Iterator[Any]:
     command = [sys.executable, "-m", "rookery", "uci", str(chess_run)]
     started = time.perf_counter()
     opened = lib.engine.SimpleEngine.popen_uci(command, env=environment, timeout=PATIENCE)
@@ -46,18 +48,18 @@ def engine(lib, chess_run: Path, environment: dict[str, str]) -> Iterator:
     opened.quit()
 
 
-def test_the_engine_says_who_it_is(engine) -> None:
+def test_the_engine_says_who_it_is(engine: Any) -> None:
     assert engine.id["name"].startswith("Rookery") and "chess" in engine.id["name"]
     assert {"Hash", "MultiPV", "Ponder", "UCI_ShowWDL", "Threads"} <= set(engine.options)
 
 
-def test_nodes_are_counted(engine, lib) -> None:
+def test_nodes_are_counted(engine: Any, lib: Any) -> None:
     found = engine.analyse(lib.chess.Board(), lib.Limit(nodes=120), game=object())
     assert found["nodes"] == 120 and found["depth"] >= 1 and found["seldepth"] >= found["depth"]
     assert found["pv"][0] in lib.chess.Board().legal_moves and "hashfull" in found
 
 
-def test_several_lines_are_told_with_their_chances(engine, lib) -> None:
+def test_several_lines_are_told_with_their_chances(engine: Any, lib: Any) -> None:
     engine.configure({"UCI_ShowWDL": True})
     board = lib.chess.Board()
     found = engine.analyse(board, lib.Limit(nodes=100), multipv=3)
@@ -67,30 +69,30 @@ def test_several_lines_are_told_with_their_chances(engine, lib) -> None:
 
 
 @pytest.mark.parametrize(("position", "moves"), [(MATE_IN_1, 1), (MATE_IN_2, 2)])
-def test_mates_are_announced(engine, lib, position: str, moves: int) -> None:
+def test_mates_are_announced(engine: Any, lib: Any, position: str, moves: int) -> None:
     board = lib.chess.Board(position)
     found = engine.analyse(board, lib.Limit(mate=moves, time=60), game=object())
     assert found["score"].white().mate() == moves and len(found["pv"]) == 2 * moves - 1
 
 
-def test_a_move_takes_the_time_it_is_given(engine, lib) -> None:
+def test_a_move_takes_the_time_it_is_given(engine: Any, lib: Any) -> None:
     start = time.perf_counter()
     played = engine.play(lib.chess.Board(), lib.Limit(time=0.6), game=object())
     assert 0.2 < time.perf_counter() - start < 1.5
     assert played.move in lib.chess.Board().legal_moves
 
 
-def test_depth_ends_a_search(engine, lib) -> None:
+def test_depth_ends_a_search(engine: Any, lib: Any) -> None:
     assert engine.analyse(lib.chess.Board(), lib.Limit(depth=2), game=object())["depth"] >= 2
 
 
-def test_only_some_moves_are_searched(engine, lib) -> None:
+def test_only_some_moves_are_searched(engine: Any, lib: Any) -> None:
     board = lib.chess.Board()
     move = board.parse_san("a4")
     assert engine.play(board, lib.Limit(nodes=50), root_moves=[move]).move == move
 
 
-def test_an_endless_search_stops_when_asked(engine, lib) -> None:
+def test_an_endless_search_stops_when_asked(engine: Any, lib: Any) -> None:
     delays = []
     for _ in range(3):
         with engine.analysis(lib.chess.Board(), game=object()) as analysis:
@@ -102,7 +104,7 @@ def test_an_endless_search_stops_when_asked(engine, lib) -> None:
     assert min(delays) < 0.1
 
 
-def test_pondering_ends_after_the_hit(engine, lib) -> None:
+def test_pondering_ends_after_the_hit(engine: Any, lib: Any) -> None:
     board, game_id = lib.chess.Board(), object()
     limit = lib.Limit(white_clock=10, black_clock=10)
     first = engine.play(board, limit, ponder=True, game=game_id)
@@ -118,7 +120,7 @@ def test_pondering_ends_after_the_hit(engine, lib) -> None:
 
 
 @pytest.mark.parametrize("opponent", ["stockfish", "fairy-stockfish", "gnuchess"])
-def test_a_game_is_played_to_its_end(engine, lib, opponent: str) -> None:
+def test_a_game_is_played_to_its_end(engine: Any, lib: Any, opponent: str) -> None:
     path = shutil.which(opponent, path=f"{os.environ['PATH']}:/usr/games")
     if path is None:
         pytest.skip(f"{opponent} is not installed here")
@@ -132,7 +134,7 @@ def test_a_game_is_played_to_its_end(engine, lib, opponent: str) -> None:
     assert board.ply() > 4
 
 
-def test_no_game_is_lost_on_time(engine, lib) -> None:
+def test_no_game_is_lost_on_time(engine: Any, lib: Any) -> None:
     """Its clock runs while a random mover answers at once."""
     clock, increment = 4.0, 0.1
     board, game_id = lib.chess.Board(), object()
@@ -149,7 +151,7 @@ def test_no_game_is_lost_on_time(engine, lib) -> None:
             board.push(list(board.legal_moves)[board.ply() % board.legal_moves.count()])
 
 
-def talk(rookery, run: Path, *lines: str) -> list[str]:
+def talk(rookery: Rookery, run: Path, *lines: str) -> list[str]:
     """What the engine says to `lines`; the end of input is `quit`."""
     answer = rookery("uci", run, typed="\n".join(["setoption name Batch value 2", *lines]) + "\n")
     assert answer.code == 0 and "Traceback" not in answer.err
@@ -173,21 +175,25 @@ def talk(rookery, run: Path, *lines: str) -> list[str]:
         ("jump", "unknown command jump"),
     ],
 )
-def test_bad_input_is_told_and_life_goes_on(rookery, chess_run, line: str, found: str) -> None:
+def test_bad_input_is_told_and_life_goes_on(
+    rookery: Rookery, chess_run: Path, line: str, found: str
+) -> None:
     out = talk(rookery, chess_run, line, "isready")
     told = [text for text in out if text.startswith("info string")]
     assert len(told) == 1 and found in told[0] and out[-1] == "readyok"
 
 
-def test_more_nodes_than_anybody_waits_for_may_be_asked_for(rookery, chess_run: Path) -> None:
+def test_more_nodes_than_anybody_waits_for_may_be_asked_for(
+    rookery: Rookery, chess_run: Path
+) -> None:
     out = talk(rookery, chess_run, "go nodes 99999999999", "stop")
     assert out[-1].startswith("bestmove ")
 
 
 def test_a_hash_that_does_not_fit_is_told_and_the_default_taken(
-    rookery, chess_run: Path, monkeypatch: pytest.MonkeyPatch
+    rookery: Rookery, chess_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def search(*arguments: object, max_nodes: int, **more: object) -> AnalysisSearch:
+    def search(*arguments: Any, max_nodes: int, **more: Any) -> AnalysisSearch:
         if max_nodes > nodes_in_memory(load_game("chess"), 1024):
             raise MemoryError("Unable to allocate")
         return AnalysisSearch(*arguments, max_nodes=max_nodes, **more)
@@ -210,12 +216,12 @@ def test_a_chess_program_that_is_gone_ends_the_engine() -> None:
     assert commands.take() == QUIT
 
 
-def test_go_without_a_position_is_the_start(rookery, chess_run: Path) -> None:
+def test_go_without_a_position_is_the_start(rookery: Rookery, chess_run: Path) -> None:
     out = talk(rookery, chess_run, "go nodes 5")
     assert out[-1].startswith("bestmove ") and "0000" not in out[-1]
 
 
-def test_go_with_nonsense_still_answers(rookery, chess_run: Path) -> None:
+def test_go_with_nonsense_still_answers(rookery: Rookery, chess_run: Path) -> None:
     out = talk(rookery, chess_run, "go nodes many", "stop")
     assert any("not understood: nodes many" in line for line in out)
     assert out[-1].startswith("bestmove ")
@@ -225,20 +231,24 @@ def test_go_with_nonsense_still_answers(rookery, chess_run: Path) -> None:
     ("position", "score"),
     [("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "mate 0"), ("8/8/8/8/8/4k3/4p3/4K3 w - - 0 1", "cp 0")],
 )
-def test_a_game_that_is_over_has_no_move(rookery, chess_run, position: str, score: str) -> None:
+def test_a_game_that_is_over_has_no_move(
+    rookery: Rookery, chess_run: Path, position: str, score: str
+) -> None:
     out = talk(rookery, chess_run, f"position fen {position}", "go nodes 5")
     assert out == [f"info depth 0 score {score}", "bestmove (none)"]
 
 
 @pytest.mark.parametrize("end", ["stop", "go nodes 1"])
-def test_an_endless_search_of_what_is_over_waits_for_its_end(rookery, chess_run, end: str) -> None:
+def test_an_endless_search_of_what_is_over_waits_for_its_end(
+    rookery: Rookery, chess_run: Path, end: str
+) -> None:
     mate = "position fen 7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"
     out = talk(rookery, chess_run, mate, "go infinite", "isready", end)
     over = ["info depth 0 score mate 0", "bestmove (none)"]
     assert out == [over[0], "readyok", over[1]] + (over if end != "stop" else [])
 
 
-def test_a_draw_that_nobody_claimed_is_played_on(rookery, chess_run: Path) -> None:
+def test_a_draw_that_nobody_claimed_is_played_on(rookery: Rookery, chess_run: Path) -> None:
     there = "g1f3 g8f6 f3g1 f6g8 " * 3
     out = talk(rookery, chess_run, f"position startpos moves {there}", "go nodes 5", "isready")
     assert out[-1].startswith("bestmove ") or out[-2].startswith("bestmove ")
@@ -256,11 +266,11 @@ def test_only_the_protocol_is_on_stdout(chess_run: Path, environment: dict[str, 
     assert words == {"id", "option", "uciok", "readyok", "info", "bestmove"}
 
 
-def test_other_games_are_refused(mistake, finished_run: Path) -> None:
+def test_other_games_are_refused(mistake: Mistake, finished_run: Path) -> None:
     assert "plays tictactoe, which is not chess" in mistake("uci", finished_run)
 
 
-def test_a_run_that_is_not_there_is_a_mistake(mistake) -> None:
+def test_a_run_that_is_not_there_is_a_mistake(mistake: Mistake) -> None:
     assert "unknown run folder" in mistake("uci", "nowhere")
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from command_line import Mistake, Rookery
 from rookery.base import RunFolderError
-from rookery.interface.watch import live, watch_run
+from rookery.interface.watch import watch_run
 from rookery.interface.watch.curve import Curve, shrink
 from rookery.interface.watch.panel import RunPanel, Section, share_lines
 from rookery.interface.watch.run_status import RunStatus, RunWatcher
@@ -197,7 +198,9 @@ def test_a_new_run_has_nothing_to_show_yet(folder: RunFolder) -> None:
         assert "running" in rendered(look(folder))
 
 
-def test_time_goes_on_while_a_run_is_held(folder: RunFolder, monkeypatch) -> None:
+def test_time_goes_on_while_a_run_is_held(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tell(folder)
     watcher, now = RunWatcher(folder.path), time.time()
     with folder.lock():
@@ -232,7 +235,7 @@ def test_a_run_without_an_end_says_so(folder: RunFolder) -> None:
     assert "until it is stopped" in rendered(look(folder))
 
 
-def test_a_finished_run_is_shown_once(rookery, finished_run: Path) -> None:
+def test_a_finished_run_is_shown_once(rookery: Rookery, finished_run: Path) -> None:
     answer = rookery("watch", finished_run)
     assert answer.code == 0 and answer.err == "" and "\x1b" not in answer.out
     for figure in ("finished", "100%", "iteration 2", "strength", "2 simulations"):
@@ -240,7 +243,7 @@ def test_a_finished_run_is_shown_once(rookery, finished_run: Path) -> None:
     assert rookery("watch", finished_run, "--once").out.count("finished") == 1
 
 
-def test_a_wrong_folder_is_a_mistake(mistake, own_run: Path, tmp_path: Path) -> None:
+def test_a_wrong_folder_is_a_mistake(mistake: Mistake, own_run: Path, tmp_path: Path) -> None:
     assert "is not a run folder" in mistake("watch", tmp_path / "nothing")
     assert "(run.json is missing)" in mistake("watch", tmp_path)
     (own_run / "config.json").unlink()
@@ -257,14 +260,16 @@ def watch_live(
 ) -> str:
     """What a terminal gets while something happens between the looks."""
     left = iter(sleeps)
-    monkeypatch.setattr(live.time, "sleep", lambda seconds: next(left)())
+    monkeypatch.setattr("time.sleep", lambda seconds: next(left)())
     console = terminal()
     watch_run(folder.path, console, once=False)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def test_a_live_panel_follows_the_run_to_its_end(folder: RunFolder, monkeypatch) -> None:
+def test_a_live_panel_follows_the_run_to_its_end(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stats = tell(folder)
     screen = watch_live(
         folder,
@@ -279,7 +284,7 @@ def test_a_live_panel_follows_the_run_to_its_end(folder: RunFolder, monkeypatch)
     assert "finished" in last and "iteration 51" in last, "what was seen last stays"
 
 
-def test_ctrl_c_ends_watching_quietly(folder: RunFolder, monkeypatch) -> None:
+def test_ctrl_c_ends_watching_quietly(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -295,7 +300,9 @@ def test_a_folder_that_vanishes_is_a_mistake(folder: RunFolder) -> None:
         watcher.status()
 
 
-def test_a_run_in_another_process_is_watcher(tiny, environment, tmp_path: Path) -> None:
+def test_a_run_in_another_process_is_watcher(
+    tiny: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
     path = tmp_path / "run"
     endless = [*tiny, "--set", "run.iterations=0", "--set", "run.minutes=60"]
     command = [sys.executable, "-m", "rookery", "train", "tictactoe", "--run", str(path), *endless]

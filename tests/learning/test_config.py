@@ -1,5 +1,7 @@
 """Settings are checked once, with their dotted path."""
 
+from typing import Any
+
 import pytest
 
 from rookery.base import ConfigError, UnknownName
@@ -19,12 +21,12 @@ from rookery.learning import LearningConfig
         ("weight_decay", -1e-4),
     ],
 )
-def test_a_setting_out_of_range_is_named(name, value):
+def test_a_setting_out_of_range_is_named(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=rf"learning\.{name} is {value}"):
         LearningConfig(**{name: value})
 
 
-def test_an_unknown_precision_is_answered_with_the_nearest():
+def test_an_unknown_precision_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="did you mean bfloat16"):
         LearningConfig(precision="bfloat")
 
@@ -42,12 +44,12 @@ def test_an_unknown_precision_is_answered_with_the_nearest():
         ("compiled", True),
     ],
 )
-def test_settings_without_meaning_in_a_pipeline_are_refused(name, value):
+def test_settings_without_meaning_in_a_pipeline_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=rf"learning\.{name} is {value}, .*method=pipeline"):
         LearningConfig(method="pipeline", **{name: value})
     LearningConfig(method="pipeline", balance_every=0)
 
 
-def test_an_unknown_method_is_refused():
+def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(UnknownName, match=r"learning\.method"):
         LearningConfig(method="ddp")

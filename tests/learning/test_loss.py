@@ -30,7 +30,7 @@ def measured(value_weight: float = 1.0) -> tuple[Losses, Targets, torch.Tensor, 
     )
 
 
-def test_kl_and_cross_entropy_agree_with_torch_over_the_legal_actions():
+def test_kl_and_cross_entropy_agree_with_torch_over_the_legal_actions() -> None:
     losses, targets, logits, wdl = measured()
     kl, crossed = [], []
     for row in range(len(logits)):
@@ -45,14 +45,14 @@ def test_kl_and_cross_entropy_agree_with_torch_over_the_legal_actions():
     assert losses.value.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_the_total_weighs_the_value():
+def test_the_total_weighs_the_value() -> None:
     losses, *_ = measured(value_weight=0.25)
     assert losses.total.item() == pytest.approx(
         losses.policy.item() + 0.25 * losses.value.item(), rel=1e-6
     )
 
 
-def test_illegal_logits_have_no_gradient_and_no_say():
+def test_illegal_logits_have_no_gradient_and_no_say() -> None:
     targets, logits, wdl = random_targets()
     logits.requires_grad_()
     loss = measure_losses(logits, wdl, targets=targets, value_weight=1.0).policy
@@ -63,7 +63,7 @@ def test_illegal_logits_have_no_gradient_and_no_say():
     assert measure_losses(shouted, wdl, targets=targets, value_weight=1.0).policy == loss
 
 
-def test_a_perfect_net_has_no_divergence_and_full_accuracy():
+def test_a_perfect_net_has_no_divergence_and_full_accuracy() -> None:
     targets, _, _ = random_targets()
     losses = measure_losses(
         targets.policy.log().clamp(min=-50),
@@ -76,7 +76,7 @@ def test_a_perfect_net_has_no_divergence_and_full_accuracy():
     assert losses.value_accuracy == 1
 
 
-def test_half_precision_logits_are_compared_in_single():
+def test_half_precision_logits_are_compared_in_single() -> None:
     targets, logits, wdl = random_targets()
     half = measure_losses(logits.bfloat16(), wdl.bfloat16(), targets=targets, value_weight=1.0)
     assert half.total.dtype == torch.float32

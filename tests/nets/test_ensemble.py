@@ -13,8 +13,8 @@ PLANES = np.random.default_rng(1).random((5, *SHAPE)).astype(np.float32)
 
 def new_net(seed: int, width: int = 8) -> nn.Module:
     net = build_net(NetConfig(width=width, depth=1), SHAPE, ACTIONS, seed=seed)
-    for head in (net.policy.last, net.value.last):
-        torch.nn.init.normal_(head.weight, std=0.3)
+    for head in ("policy.last.weight", "value.last.weight"):
+        torch.nn.init.normal_(net.get_parameter(head), std=0.3)
     return net.eval()
 
 
@@ -43,7 +43,7 @@ def test_logits_of_illegal_moves_do_not_change_the_policy_of_legal_ones() -> Non
     nets = [new_net(1), new_net(2)]
     before = probabilities(Ensemble(nets))[0][:, :4]
     with torch.no_grad():
-        nets[0].policy.last.bias[4:] += 20.0
+        nets[0].get_parameter("policy.last.bias")[4:] += 20.0
     after = probabilities(Ensemble(nets))[0][:, :4]
     torch.testing.assert_close(
         after / after.sum(1, keepdim=True), before / before.sum(1, keepdim=True)

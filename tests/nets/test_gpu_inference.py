@@ -16,8 +16,8 @@ SHAPE, ACTIONS = (2, 6, 7), 7
 
 def new_net(seed: int) -> torch.nn.Module:
     net = build_net(NetConfig(width=8, depth=1), SHAPE, ACTIONS, seed=seed)
-    for head in (net.policy.last, net.value.last):
-        torch.nn.init.normal_(head.weight, std=0.3)
+    for head in ("policy.last.weight", "value.last.weight"):
+        torch.nn.init.normal_(net.get_parameter(head), std=0.3)
     return net.eval()
 
 
@@ -73,7 +73,9 @@ def test_fused_calls_equal_the_network_with_new_weights_too(
     monkeypatch.setattr(torch, "cudnn_convolution_relu", convolution_relu)
     monkeypatch.setattr(torch, "cudnn_convolution_add_relu", convolution_add_relu)
     old, new = new_net(1), new_net(2)
-    fused = FusedBackend(fold(old), torch.float32)
+    folded = fold(old)
+    assert isinstance(folded, ResNet)
+    fused = FusedBackend(folded, torch.float32)
     planes = torch.rand((5, *SHAPE), generator=torch.Generator().manual_seed(1))
     for net in (old, new):
         fused.load(fold(net))
@@ -86,7 +88,7 @@ def test_fused_calls_equal_the_network_with_new_weights_too(
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_weights_that_are_not_finite_are_refused_at_the_start(backend: str, number: float) -> None:
     net = new_net(1)
-    torch.nn.init.constant_(net.stem.conv.weight, number)
+    torch.nn.init.constant_(net.get_parameter("stem.conv.weight"), number)
     with pytest.raises(RookeryError, match=r"weights are not finite; .*learning\.learning_rate"):
         GpuEvaluator(net, SHAPE, device=torch.device("cpu"), backend=backend)
 
@@ -95,7 +97,7 @@ def test_weights_that_are_not_finite_are_reported_by_check() -> None:
     net = new_net(1)
     evaluator = GpuEvaluator(net, SHAPE, device=torch.device("cpu"), backend="float32")
     evaluator.check()
-    torch.nn.init.constant_(net.stem.norm.bias, np.nan)
+    torch.nn.init.constant_(net.get_parameter("stem.norm.bias"), np.nan)
     evaluator.load(net)
     with pytest.raises(RookeryError, match="the network's weights are not finite"):
         evaluator.check()
@@ -104,7 +106,7 @@ def test_weights_that_are_not_finite_are_reported_by_check() -> None:
 def test_outputs_that_overflow_are_reported_by_check() -> None:
     net = new_net(1)
     evaluator = GpuEvaluator(net, SHAPE, device=torch.device("cpu"), backend="float16")
-    torch.nn.init.constant_(net.stem.norm.bias, 1e6)
+    torch.nn.init.constant_(net.get_parameter("stem.norm.bias"), 1e6)
     evaluator.load(net)
     with pytest.raises(RookeryError, match=r"not finite under float16; set run\.inference=float32"):
         evaluator.check()
@@ -112,6 +114,6 @@ def test_outputs_that_overflow_are_reported_by_check() -> None:
 
 def test_a_network_that_overflows_in_float32_is_refused() -> None:
     net = new_net(1)
-    torch.nn.init.constant_(net.stem.norm.bias, 3e38)
+    torch.nn.init.constant_(net.get_parameter("stem.norm.bias"), 3e38)
     with pytest.raises(RookeryError, match="outputs are not finite under float32; go back"):
         GpuEvaluator(net, SHAPE, device=torch.device("cpu"))

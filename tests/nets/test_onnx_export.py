@@ -2,18 +2,29 @@
 
 import json
 import sys
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from rookery.arena import sample_boards
 from rookery.base import ConfigError
-from rookery.games import load_game
-from rookery.nets import CpuEvaluator, NetConfig, WeightsHeader, build_net, pack, pack_onnx, unpack
+from rookery.games import Game, load_game
+from rookery.nets import (
+    CpuEvaluator,
+    NetConfig,
+    Weights,
+    WeightsHeader,
+    build_net,
+    pack,
+    pack_onnx,
+    unpack,
+)
 from rookery.nets.lif import LeakyFire
 from rookery.nets.resnet import fold
 from rookery.nets.spiking import SpikingNet
@@ -28,8 +39,17 @@ MARGIN = 1e-5
 """Rounding does not move a membrane across its threshold from farther away than this."""
 
 
+@dataclass(frozen=True)
+class Exported:
+    """A game, the weights of a network for it, and its ONNX file."""
+
+    rules: Game
+    weights: Weights
+    payload: bytes
+
+
 @torch.no_grad()
-def trained_net(rules, config):
+def trained_net(rules: Game, config: NetConfig) -> nn.Module:
     """Return a network as after some training: no zero layers, batch norm statistics of boards."""
     net = build_net(config, rules.planes_shape, rules.num_actions, policy_cells=rules.policy_cells)
     stream = torch.Generator().manual_seed(3)
@@ -49,17 +69,17 @@ def trained_net(rules, config):
     ],
     ids=lambda pair: f"{pair[0]}-{pair[1].kind}",
 )
-def exported(request):
-    """Return a game, the weights of a network for it, and its ONNX file."""
+def exported(request: pytest.FixtureRequest) -> Exported:
+    """Return an exported network of each game and kind."""
     name, config = request.param
     rules = load_game(name)
     header = WeightsHeader(game_spec(rules), config, step=41)
     weights = unpack(pack(trained_net(rules, config).state_dict(), header))
-    return SimpleNamespace(rules=rules, weights=weights, payload=pack_onnx(weights))
+    return Exported(rules, weights, pack_onnx(weights))
 
 
 @torch.no_grad()
-def clear_boards(net, planes):
+def clear_boards(net: nn.Module, planes: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Return which boards [B] keep every membrane away from its threshold, in float64.
 
     On these boards rounding changes no spike, so all implementations must agree; on others a
@@ -67,7 +87,7 @@ def clear_boards(net, planes):
     """
     folded, is_clear = fold(net).double(), np.ones(len(planes), bool)
 
-    def record(layer, args, spikes):
+    def record(layer: LeakyFire, args: tuple[Tensor], spikes: Tensor) -> None:
         for membrane in layer.run(args[0])[0]:
             nearest = (membrane - layer.threshold).abs().flatten(1).amin(1)
             is_clear[:] &= (nearest > MARGIN).numpy()
@@ -80,7 +100,7 @@ def clear_boards(net, planes):
     return is_clear
 
 
-def test_outputs_equal_the_evaluators_for_any_batch_size(exported):
+def test_outputs_equal_the_evaluators_for_any_batch_size(exported: Exported) -> None:
     net, rules = exported.weights.build(), exported.rules
     session = onnxruntime.InferenceSession(exported.payload, providers=["CPUExecutionProvider"])
     evaluator = CpuEvaluator(net, rules.planes_shape, backend="float32")
@@ -95,7 +115,7 @@ def test_outputs_equal_the_evaluators_for_any_batch_size(exported):
             np.testing.assert_allclose(mine[rows], theirs[rows], atol=ROUNDING, rtol=0)
 
 
-def test_inputs_and_outputs_have_the_documented_shapes(exported):
+def test_inputs_and_outputs_have_the_documented_shapes(exported: Exported) -> None:
     model = onnx.load_from_string(exported.payload)
     onnx.checker.check_model(model, full_check=True)
     game = exported.weights.header.game
@@ -111,7 +131,7 @@ def test_inputs_and_outputs_have_the_documented_shapes(exported):
     assert "BatchNormalization" not in {node.op_type for node in model.graph.node}
 
 
-def test_metadata_name_the_network_and_no_source_path(exported):
+def test_metadata_name_the_network_and_no_source_path(exported: Exported) -> None:
     model, header = onnx.load_from_string(exported.payload), exported.weights.header
     metadata = {entry.key: entry.value for entry in model.metadata_props}
     assert metadata["game"] == header.game.name and metadata["game_version"] == str(
@@ -125,7 +145,9 @@ def test_metadata_name_the_network_and_no_source_path(exported):
 
 
 @pytest.mark.parametrize("missing", ["onnx", "onnxscript"])
-def test_without_the_extra_the_error_names_the_install_command(missing, monkeypatch):
+def test_without_the_extra_the_error_names_the_install_command(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rules = load_game("tictactoe")
     header = WeightsHeader(game_spec(rules), RESIDUAL, step=0)
     weights = unpack(pack(trained_net(rules, RESIDUAL).state_dict(), header))

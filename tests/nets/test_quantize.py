@@ -1,6 +1,7 @@
 """Quantization to 8 bits: how much it changes the outputs of a trained network."""
 
 import sys
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def no_gradients():
+def no_gradients() -> Iterator[None]:
     with torch.inference_mode():
         yield
 
@@ -73,6 +74,7 @@ def test_ranges_that_do_not_fit_change_the_outputs() -> None:
 def test_a_network_without_activity_has_finite_scales() -> None:
     net = build_net(NetConfig(width=16, depth=1), (2, 6, 7), 7)
     folded = fold(net)
+    assert isinstance(folded, ResNet)
     for parameter in folded.parameters():
         parameter.zero_()
     boards = torch.zeros((4, 2, 6, 7))

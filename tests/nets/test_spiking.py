@@ -1,10 +1,14 @@
 """Spiking networks: built, folded, evaluated and saved like residual ones; spike counts."""
 
 import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from rookery.base import ConfigError
@@ -23,8 +27,15 @@ from rookery.nets import (
     split_net,
     unpack,
 )
+from rookery.nets.build import PlanesShape
 from rookery.nets.lif import LeakyFire
 from rookery.nets.resnet import fold
+from rookery.nets.spiking import SpikingNet
+
+Shape = tuple[PlanesShape, int]
+"""Planes and actions of a game."""
+Boards = NDArray[np.float32]
+Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 TICTACTOE = ((2, 3, 3), 9)
 CONNECT4 = ((2, 6, 7), 7)
@@ -32,9 +43,18 @@ CHESS = ((20, 8, 8), 1858)
 SHAPES = pytest.mark.parametrize("shape", [TICTACTOE, CONNECT4, CHESS])
 SPIKING = NetConfig(kind="spiking", width=8, depth=2)
 CPU = torch.device("cpu")
+KINDS: tuple[Callable[..., CpuEvaluator | GpuEvaluator], ...] = (
+    CpuEvaluator,
+    partial(GpuEvaluator, device=CPU),
+)
 
 
-def trained_net(shape, config=SPIKING, seed=1, policy_cells=None):
+def trained_net(
+    shape: Shape,
+    config: NetConfig = SPIKING,
+    seed: int = 1,
+    policy_cells: NDArray[np.int64] | None = None,
+) -> nn.Module:
     """Return a network with weights as after some training: no zeros, batch norm statistics."""
     net = build_net(config, *shape, seed=seed, policy_cells=policy_cells)
     stream = torch.Generator().manual_seed(seed)
@@ -46,17 +66,17 @@ def trained_net(shape, config=SPIKING, seed=1, policy_cells=None):
     return net.eval()
 
 
-def boards(shape, count):
+def boards(shape: Shape, count: int) -> Boards:
     return (np.random.default_rng(7).random((count, *shape[0])) < 0.3).astype(np.float32)
 
 
 @torch.no_grad()
-def plain(net, planes):
+def plain(net: nn.Module, planes: Boards) -> Outputs:
     logits, wdl = net(torch.from_numpy(planes))
     return logits.numpy(), wdl.softmax(1).numpy()
 
 
-def assert_nearly_all_close(found, expected):
+def assert_nearly_all_close(found: Outputs, expected: Outputs) -> None:
     """Compare rows; rounding may move a membrane across its threshold in a few of them."""
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape
@@ -65,14 +85,14 @@ def assert_nearly_all_close(found, expected):
 
 
 @SHAPES
-def test_outputs_have_the_shapes_of_the_game_and_start_at_zero(shape):
+def test_outputs_have_the_shapes_of_the_game_and_start_at_zero(shape: Shape) -> None:
     logits, wdl = build_net(SPIKING, *shape)(torch.rand(5, *shape[0]))
     assert logits.shape == (5, shape[1]) and wdl.shape == (5, 3)
     assert not logits.any() and not wdl.any()
 
 
 @SHAPES
-def test_parameters_and_their_names_equal_a_residual_networks(shape):
+def test_parameters_and_their_names_equal_a_residual_networks(shape: Shape) -> None:
     spiking = build_net(SPIKING, *shape)
     residual = build_net(NetConfig(width=8, depth=2), *shape)
     assert count_parameters(spiking) == count_parameters(residual)
@@ -80,20 +100,20 @@ def test_parameters_and_their_names_equal_a_residual_networks(shape):
 
 
 @pytest.mark.parametrize("name", game_names())
-def test_it_can_be_built_saved_and_evaluated_for_every_game(name):
+def test_it_can_be_built_saved_and_evaluated_for_every_game(name: str) -> None:
     rules = load_game(name)
     shape = (rules.planes_shape, rules.num_actions)
     net, planes = trained_net(shape, policy_cells=rules.policy_cells), boards(shape, 16)
     header = WeightsHeader(GameSpec(name, rules.version, *shape), SPIKING, step=0)
     expected = plain(unpack(pack(net.state_dict(), header)).build().eval(), planes)
     assert expected[0].any()
-    for kind, more in ((CpuEvaluator, {}), (GpuEvaluator, {"device": CPU})):
-        evaluator = kind(net, rules.planes_shape, backend="float32", **more)
+    for kind in KINDS:
+        evaluator = kind(net, rules.planes_shape, backend="float32")
         assert_nearly_all_close(evaluator(planes), expected)
 
 
 @pytest.mark.parametrize("surrogate", ["arctan", "fast_sigmoid"])
-def test_every_parameter_has_a_gradient(surrogate):
+def test_every_parameter_has_a_gradient(surrogate: str) -> None:
     net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=4, surrogate=surrogate)).train()
     logits, wdl = net(torch.from_numpy(boards(CONNECT4, 16)))
     (logits[:, 0].square().sum() + wdl[:, 0].square().sum()).backward()
@@ -101,23 +121,27 @@ def test_every_parameter_has_a_gradient(surrogate):
     assert without == []
 
 
-def test_gradients_do_not_vanish_with_depth():
-    net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=12)).train()
+def test_gradients_do_not_vanish_with_depth() -> None:
+    depth = 12
+    net = trained_net(CONNECT4, NetConfig("spiking", width=8, depth=depth)).train()
     logits, _ = net(torch.from_numpy(boards(CONNECT4, 16)))
     logits.square().sum().backward()
-    sizes = [block.first.conv.weight.grad.norm().item() for block in net.blocks]
+    gradients = [net.get_parameter(f"blocks.{i}.first.conv.weight").grad for i in range(depth)]
+    sizes = [gradient.norm().item() for gradient in gradients if gradient is not None]
+    assert len(sizes) == depth
     assert min(sizes) > max(sizes) / 100
 
 
-def test_batch_norm_sees_the_rows_of_all_steps():
+def test_batch_norm_sees_the_rows_of_all_steps() -> None:
     net, planes = build_net(SPIKING, *CONNECT4).train(), torch.from_numpy(boards(CONNECT4, 6))
-    seen = []
-    net.blocks[0].first.norm.register_forward_hook(lambda norm, args, y: seen.append(len(args[0])))
+    seen = list[int]()
+    norm = net.get_submodule("blocks.0.first.norm")
+    norm.register_forward_hook(lambda norm, args, y: seen.append(len(args[0])))
     net(planes)
     assert seen == [6 * SPIKING.steps]
 
 
-def test_without_spikes_the_number_of_steps_makes_no_difference():
+def test_without_spikes_the_number_of_steps_makes_no_difference() -> None:
     few, many = (
         trained_net(CONNECT4, NetConfig("spiking", 8, 2, steps=steps, threshold=1e6))
         for steps in (1, 5)
@@ -128,16 +152,18 @@ def test_without_spikes_the_number_of_steps_makes_no_difference():
 
 
 @torch.no_grad()
-def test_a_folded_tower_equals_the_unfolded_one():
+def test_a_folded_tower_equals_the_unfolded_one() -> None:
     net = trained_net(CONNECT4).double()
-    folded, planes = fold(net), torch.from_numpy(boards(CONNECT4, 16)).double()
+    folded = fold(net)
+    assert isinstance(net, SpikingNet) and isinstance(folded, SpikingNet)
+    planes = torch.from_numpy(boards(CONNECT4, 16)).double()
     torch.testing.assert_close(folded.tower(planes), net.tower(planes), atol=1e-10, rtol=0)
     assert not [m for m in folded.modules() if isinstance(m, nn.BatchNorm2d)]
 
 
 @SHAPES
 @pytest.mark.parametrize("count", [0, 1, 37])
-def test_the_cpu_evaluator_equals_the_network(shape, count):
+def test_the_cpu_evaluator_equals_the_network(shape: Shape, count: int) -> None:
     net, planes = trained_net(shape), boards(shape, count)
     evaluator = CpuEvaluator(trained_net(shape, seed=2), shape[0], backend="float32", batch_size=16)
     evaluator.load(net)
@@ -147,7 +173,7 @@ def test_the_cpu_evaluator_equals_the_network(shape, count):
         assert [len(array) for array in evaluator(planes)] == [0, 0]
 
 
-def test_the_gpu_evaluator_equals_the_network_after_new_weights():
+def test_the_gpu_evaluator_equals_the_network_after_new_weights() -> None:
     net, planes = trained_net(CONNECT4), boards(CONNECT4, 37)
     evaluator = GpuEvaluator(
         trained_net(CONNECT4, seed=2), CONNECT4[0], device=CPU, backend="float32"
@@ -156,14 +182,15 @@ def test_the_gpu_evaluator_equals_the_network_after_new_weights():
     assert_nearly_all_close(evaluator(planes), plain(net, planes))
 
 
-@pytest.mark.parametrize("kind", [CpuEvaluator, GpuEvaluator])
-def test_auto_does_not_try_fused_backends(kind):
-    more = {"device": CPU} if kind is GpuEvaluator else {}
-    choice = kind(trained_net(CONNECT4), CONNECT4[0], **more).choice
+@pytest.mark.parametrize("kind", KINDS, ids=["cpu", "gpu"])
+def test_auto_does_not_try_fused_backends(
+    kind: Callable[..., CpuEvaluator | GpuEvaluator],
+) -> None:
+    choice = kind(trained_net(CONNECT4), CONNECT4[0]).choice
     assert not [name for name in (choice.backend, *choice.dropped) if name.startswith("fused")]
 
 
-def test_a_spiking_and_a_residual_network_form_an_ensemble():
+def test_a_spiking_and_a_residual_network_form_an_ensemble() -> None:
     members = [trained_net(CONNECT4), trained_net(CONNECT4, NetConfig(width=16, depth=1))]
     planes, net = boards(CONNECT4, 20), Ensemble(members).eval()
     expected = plain(net, planes)
@@ -172,7 +199,7 @@ def test_a_spiking_and_a_residual_network_form_an_ensemble():
     assert_nearly_all_close(on_gpu(planes), expected)
 
 
-def test_saved_weights_keep_the_settings_of_the_neurons():
+def test_saved_weights_keep_the_settings_of_the_neurons() -> None:
     config = NetConfig("spiking", width=8, depth=1, steps=3, decay=0.25, threshold=0.5)
     net = trained_net(CONNECT4, config)
     header = WeightsHeader(GameSpec("connect4", 1, *CONNECT4), config, step=5)
@@ -183,7 +210,7 @@ def test_saved_weights_keep_the_settings_of_the_neurons():
         np.testing.assert_array_equal(one, other)
 
 
-def test_settings_saved_before_spiking_networks_existed_are_read():
+def test_settings_saved_before_spiking_networks_existed_are_read() -> None:
     old = '{"kind": "resnet", "width": 128, "depth": 10, "policy_channels": 8, "value_width": 64}'
     config = NetConfig(**json.loads(old))
     assert config == NetConfig("resnet", 128, 10, policy_channels=8, value_width=64)
@@ -193,22 +220,22 @@ def test_settings_saved_before_spiking_networks_existed_are_read():
     ("setting", "value"),
     [("steps", 0), ("decay", 1.5), ("threshold", 0.0), ("threshold", float("nan"))],
 )
-def test_invalid_neurons_are_refused_with_their_setting(setting, value):
+def test_invalid_neurons_are_refused_with_their_setting(setting: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=rf"net\.{setting} is {value}, expected"):
         NetConfig("spiking", **{setting: value})
 
 
-def test_an_unknown_surrogate_is_refused_with_the_nearest_name():
+def test_an_unknown_surrogate_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError, match="did you mean arctan"):
         NetConfig("spiking", surrogate="arktan")
 
 
-def test_a_spiking_network_cannot_be_split():
+def test_a_spiking_network_cannot_be_split() -> None:
     with pytest.raises(ConfigError, match=r"choose net\.kind=resnet"):
         split_net(build_net(SPIKING, *CONNECT4), 0, num_parts=2)
 
 
-def test_spikes_are_counted_over_neurons_and_steps():
+def test_spikes_are_counted_over_neurons_and_steps() -> None:
     net, planes = trained_net(CONNECT4), torch.from_numpy(boards(CONNECT4, 10))
     layers, total = [m for m in net.modules() if isinstance(m, LeakyFire)], [0.0]
     for layer in layers:
@@ -221,7 +248,7 @@ def test_spikes_are_counted_over_neurons_and_steps():
     assert found.rate == found.mean / found.maximum and 0.02 < found.rate < 0.9
 
 
-def test_only_neurons_are_counted():
+def test_only_neurons_are_counted() -> None:
     residual = trained_net(CONNECT4, NetConfig(width=8, depth=1))
     planes = torch.from_numpy(boards(CONNECT4, 10))
     assert count_spikes(residual, planes) is None

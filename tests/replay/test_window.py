@@ -8,7 +8,7 @@ import pytest
 
 import wide
 from rookery.base import ConfigError
-from rookery.games import from_module, load_game
+from rookery.games import Game, from_module, load_game
 from rookery.replay import (
     ReplayConfig,
     Rows,
@@ -108,7 +108,7 @@ def test_a_window_enlarged_on_resume_holds_only_what_was_loaded(parts: list[Rows
 
 
 @pytest.mark.parametrize("game", [CHESS, WIDE], ids=lambda game: game.name)
-def test_rows_of_many_legal_actions_widen_the_ring(game) -> None:  # type: ignore[no-untyped-def]
+def test_rows_of_many_legal_actions_widen_the_ring(game: Game) -> None:
     made = random_rows(game, 1, seed=3, max_plies=60)
     order = np.argsort(made.num_legal, kind="stable")
     made = Rows(*(column[order] for column in made))

@@ -17,7 +17,9 @@ TICTACTOE, CONNECT4, CHESS = load_game("tictactoe"), load_game("connect4"), load
 BATCH_SIZES = (1, 3, 8)
 
 
-def new_analysis(rules: Game, position: str = "", *, evaluator: Any = None, **options: Any):
+def new_analysis(
+    rules: Game, position: str = "", *, evaluator: Any = None, **options: Any
+) -> tuple[AnalysisSearch, Board]:
     """Return a search of `position` and a board with it."""
     settings = {"leaves": 4, "max_nodes": 20_000} | options
     search = AnalysisSearch(

@@ -1,5 +1,7 @@
 """The schedule of sequential halving, and the settings of the search."""
 
+from typing import Any
+
 import pytest
 
 from rookery.base import ConfigError
@@ -36,6 +38,6 @@ def test_the_table_has_a_row_for_every_number_of_moves() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"considered": 0}, {"c_scale": -1.0}, {"noise_fraction": 1.5}, {"method": "gumble"}]
 )
-def test_wrong_settings_are_refused_by_name(wrong: dict[str, object]) -> None:
+def test_wrong_settings_are_refused_by_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=f"search.{next(iter(wrong))}"):
-        SearchConfig(**wrong)  # type: ignore[arg-type]
+        SearchConfig(**wrong)

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rookery.games import load_game
-from rookery.search import CpuSearch, SearchConfig
+from rookery.search import CpuSearch, Decisions, Evaluator, SearchConfig
+
+Boards = NDArray[np.float32]
 
 TRUTH = json.loads((Path(__file__).parent / "data" / "mctx.json").read_text())
 
 
-def linear_evaluator(name: str) -> Any:
+def linear_evaluator(name: str) -> Evaluator:
     weights = {key: np.array(w, np.float32) for key, w in TRUTH["evaluators"][name].items()}
 
-    def evaluate(planes):
+    def evaluate(planes: Boards) -> tuple[Boards, Boards]:
         x = planes.reshape(len(planes), -1)
         value = np.tanh(x @ weights["value_weights"])
         logits = x @ weights["policy_weights"] + weights["policy_bias"]
@@ -36,7 +39,7 @@ def by_setting(policy: str) -> dict[Any, list[Any]]:
     return groups
 
 
-def search_all(cases: list[Any], *, explore: bool):
+def search_all(cases: list[Any], *, explore: bool) -> Decisions:
     first = cases[0]
     rules = load_game(first["game"])
     config = SearchConfig(method=first["policy"], considered=first["considered"] or 16, prove=False)

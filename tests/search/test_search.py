@@ -19,8 +19,15 @@ TICTACTOE, CONNECT4 = load_game("tictactoe"), load_game("connect4")
 METHODS = ("gumbel", "puct")
 
 
-def new_search(rules: Game, positions: list[str], *, evaluator: Any = None, **options: Any):
-    settings = {"explore": False, "seed": 0, "max_simulations": 64, "method": "gumbel"} | options
+def new_search(
+    rules: Game, positions: list[str], *, evaluator: Any = None, **options: Any
+) -> CpuSearch:
+    settings: dict[str, Any] = {
+        "explore": False,
+        "seed": 0,
+        "max_simulations": 64,
+        "method": "gumbel",
+    } | options
     config = SearchConfig(method=settings.pop("method"), prove=settings.pop("prove", True))
     search = CpuSearch(
         rules,

@@ -31,7 +31,12 @@ def gloomy(planes: Any) -> tuple[Any, Any]:
 
 
 def new_selfplay(evaluator: Any, seed: int = 1, **settings: Any) -> CpuSelfPlay:
-    defaults = {"games": 3, "simulations": "2", "opening_share": 0.0, "temperature_plies": 0}
+    defaults: dict[str, Any] = {
+        "games": 3,
+        "simulations": "2",
+        "opening_share": 0.0,
+        "temperature_plies": 0,
+    }
     config = SelfPlayConfig(**(defaults | settings))
     search = SearchConfig(considered=2)
     return CpuSelfPlay(CHESS, evaluator, config=config, search=search, seed=seed)

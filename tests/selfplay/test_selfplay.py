@@ -18,7 +18,8 @@ CONNECT4 = load_game("connect4")
 
 
 def new_selfplay(seed: int = 1, method: str = "gumbel", **settings: Any) -> CpuSelfPlay:
-    config = SelfPlayConfig(**({"games": 24, "simulations": "8"} | settings))
+    defaults: dict[str, Any] = {"games": 24, "simulations": "8"}
+    config = SelfPlayConfig(**(defaults | settings))
     search = SearchConfig(method=method, considered=4)
     return CpuSelfPlay(CONNECT4, toy.hashed(7), config=config, search=search, seed=seed)
 
@@ -52,7 +53,7 @@ def test_the_report_is_a_recount_of_the_games() -> None:
 def test_equal_games_are_counted_as_duplicates() -> None:
     games = games_of(play(moves=30))[:4]
     rows = concatenate([games[0], games[1], games[0], games[2], games[0], games[3]])
-    none = {"positions": 0, "simulations": 0, "evaluations": 0, "seconds": 1.0}
+    none: dict[str, Any] = {"positions": 0, "simulations": 0, "evaluations": 0, "seconds": 1.0}
     report = report_rows(rows, **none, resign_checks=0, resign_errors=0)
     assert report.duplicate_games == pytest.approx(2 / 6)
 

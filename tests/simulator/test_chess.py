@@ -1,5 +1,7 @@
 """The kernels where positions repeat: chess, searched and played as on the CPU."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -28,7 +30,7 @@ def remember(fen: str, moves: str) -> tuple[np.record, Repetitions]:
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 def test_both_searches_agree_about_repetitions(method: str) -> None:
     state, repetitions = remember(LOST, TO_AND_FRO)
-    options = {
+    options: dict[str, Any] = {
         "config": SearchConfig(method=method),
         "num_games": 1,
         "max_simulations": 24,
@@ -53,7 +55,12 @@ def test_games_in_progress_keep_their_repetitions() -> None:
     evaluator = LINEAR.on(torch.device("cpu"))
 
     def new_selfplay(seed: int) -> GpuSelfPlay:
-        options = {"config": config, "search": SearchConfig(), "moves": 2, "seed": seed}
+        options: dict[str, Any] = {
+            "config": config,
+            "search": SearchConfig(),
+            "moves": 2,
+            "seed": seed,
+        }
         return GpuSelfPlay(CHESS, evaluator, **options)
 
     selfplay = new_selfplay(3)
@@ -70,7 +77,7 @@ def test_games_in_progress_keep_their_repetitions() -> None:
 
 def test_moves_lead_from_row_to_row() -> None:
     config = SelfPlayConfig(games=2, simulations="2", max_plies=4, opening_share=0.0)
-    options = {"config": config, "search": SearchConfig(), "moves": 4, "seed": 3}
+    options: dict[str, Any] = {"config": config, "search": SearchConfig(), "moves": 4, "seed": 3}
     selfplay = GpuSelfPlay(CHESS, LINEAR.on(torch.device("cpu")), **options)
     played = selfplay.finish(selfplay.start(6, progress=0.0, iteration=2))
     games = split_games(played.rows)

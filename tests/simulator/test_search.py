@@ -1,5 +1,7 @@
 """The search kernels give exactly the results of the search on the CPU."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -20,7 +22,7 @@ POSITIONS = {"connect4": ["", "44", "112233", "1122"], "tictactoe": ["", "5", "5
 def test_cpu_and_gpu_searches_agree(name: str, method: str, explore: bool) -> None:
     game, simulations = load_game(name), 12
     linear = Linear(game.planes_shape, game.num_actions)
-    options = {
+    options: dict[str, Any] = {
         "config": SearchConfig(method=method),
         "num_games": 4,
         "max_simulations": simulations,
@@ -64,7 +66,12 @@ class Rounded(LinearOn):
 def test_logits_are_read_from_their_columns() -> None:
     game, simulations = load_game("connect4"), 12
     linear = Linear(game.planes_shape, game.num_actions)
-    options = {"num_games": 2, "max_simulations": simulations, "explore": False, "seed": 5}
+    options: dict[str, Any] = {
+        "num_games": 2,
+        "max_simulations": simulations,
+        "explore": False,
+        "seed": 5,
+    }
     decisions = []
     for net in (Rounded(linear, torch.device("cpu")), Scattered(linear, game.num_actions)):
         search = new_search(game, net, config=SearchConfig(), **options)

@@ -1,5 +1,7 @@
 """The self-player of a GPU: calls started ahead, and games that do not fit into memory."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -48,9 +50,7 @@ def test_new_weights_change_the_games() -> None:
 
 
 def test_as_many_games_are_played_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_little_memory(
-        *arguments: object, config: SelfPlayConfig, **options: object
-    ) -> GpuSelfPlay:
+    def with_little_memory(*arguments: Any, config: SelfPlayConfig, **options: Any) -> GpuSelfPlay:
         if config.games > 20:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return GpuSelfPlay(*arguments, config=config, **options)

@@ -1,5 +1,8 @@
 """Self-play's kernels: every game they hand over is one that the rules allow."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,10 +20,15 @@ from selfplay_games import check_end, check_game, check_report, keys_of, split_g
 RULES = load_game("tictactoe")
 
 
-def new_selfplay(**changes: object) -> GpuSelfPlay:
-    settings = {"games": 5, "simulations": "4, 6@0.5", "opening_plies": 3, "temperature_plies": 4}
+def new_selfplay(**changes: Any) -> GpuSelfPlay:
+    settings: dict[str, Any] = {
+        "games": 5,
+        "simulations": "4, 6@0.5",
+        "opening_plies": 3,
+        "temperature_plies": 4,
+    } | changes
     evaluator = Linear(RULES.planes_shape, RULES.num_actions).on(torch.device("cpu"))
-    config = SelfPlayConfig(**{**settings, **changes})
+    config = SelfPlayConfig(**settings)
     return GpuSelfPlay(RULES, evaluator, config=config, search=SearchConfig(), moves=6, seed=3)
 
 
@@ -62,7 +70,7 @@ def test_a_game_that_finds_no_space_waits_and_is_not_lost() -> None:
     assert sorted(keys_of(first) + keys_of(second)) == sorted(keys_of(everything))
 
 
-def test_games_in_progress_survive_a_checkpoint(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_games_in_progress_survive_a_checkpoint(tmp_path: Path) -> None:
     selfplay = new_selfplay()
     selfplay.play_waves(4, progress=0.0)
     selfplay.collect(0)
@@ -94,7 +102,8 @@ class Counted(Linear):
 
     def __init__(self) -> None:
         super().__init__(RULES.planes_shape, RULES.num_actions)
-        self.device, self.cells = torch.device("cpu"), None
+        self.device = torch.device("cpu")
+        self.cells: Tensor | None = None
         self.asked, self.adapted = 0, list[int]()
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,7 +117,7 @@ class Counted(Linear):
 
 def test_a_net_adapts_itself_to_the_first_boards_of_every_period() -> None:
     net, config = Counted(), SelfPlayConfig(games=2, simulations="8")
-    options = {"config": config, "search": SearchConfig(), "moves": 2, "seed": 1}
+    options: dict[str, Any] = {"config": config, "search": SearchConfig(), "moves": 2, "seed": 1}
     selfplay = GpuSelfPlay(RULES, net, **options)
     for _ in range(2):
         selfplay.play_waves(2, progress=0.0)

@@ -101,19 +101,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 
 def new_actors(
     config: Config,
-    cluster: FakeCluster | None,
+    cluster: Any,
     *,
     backend: str = "float32",
     on_event: Callable[[WorkerEvent], None] = print,
 ) -> ActorPool:
-    """Return a pool with its workers started, but not ready."""
+    """Return a pool with its workers started, but not ready; `cluster` may be a FakeCluster."""
     actors = ActorPool(
         GAME,
         config,
         choice=BackendChoice(backend),
         era=0,
         on_event=on_event,
-        cluster=cluster,  # type: ignore[arg-type]
+        cluster=cluster,
     )
     actors.publish(nn.Identity(), 0, lambda: b"")
     return actors

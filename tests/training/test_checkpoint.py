@@ -1,9 +1,11 @@
 """The checkpoint file: arrays come back bit for bit, and damage is detected."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rookery.base import FileDamaged, write_arrays
 from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
@@ -18,11 +20,11 @@ POSITION = RunPosition(
     inference="float32",
     precision="bfloat16",
 )
-LEARNER = {
+LEARNER: dict[str, NDArray[Any]] = {
     "net.weight": np.array([[1.5, np.nan], [-0.0, np.inf]], np.float32),
     "updates": np.array([2**40], np.int64),
 }
-SELFPLAY = {
+SELFPLAY: dict[str, NDArray[Any]] = {
     "streams": np.array([1, 2**64 - 1], np.uint64),
     "actions": np.arange(6, dtype=np.int16).reshape(2, 3),
 }

@@ -199,7 +199,7 @@ def test_measuring_precisions_does_not_change_the_bits(
 
     def fail_at_bfloat16(*arguments: object, precision: str) -> float:
         if precision == "bfloat16":
-            torch.backends.mkldnn.enabled = False
+            torch._C._set_mkldnn_enabled(False)
         return 1.0
 
     monkeypatch.setattr("rookery.learning.precision._seconds", fail_at_bfloat16)
@@ -233,6 +233,7 @@ def test_a_resumed_run_does_not_measure_backends_again(copy: RunFolder) -> None:
 def test_backends_of_another_device_are_measured_again(copy: RunFolder) -> None:
     copy.change(apply(copy.config, ["run.inference=auto", "learning.precision=auto"]))
     found = Checkpoint.load(copy.path)
+    assert found is not None
     elsewhere = replace(found.position, inference="fused-float16", precision="bfloat16")
     replace(found, position=elsewhere).save(copy.path)
     train(copy, ignore)
@@ -242,7 +243,9 @@ def test_backends_of_another_device_are_measured_again(copy: RunFolder) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [("int8", "auto"), ("float16", "float16")])
 def test_int8_is_not_kept_unless_it_is_asked_for(copy: RunFolder, before: str, after: str) -> None:
-    position = replace(Checkpoint.load(copy.path).position, inference=before)
+    found = Checkpoint.load(copy.path)
+    assert found is not None
+    position = replace(found.position, inference=before)
     config = apply(copy.config, ["run.inference=auto"])
     _, inference = _as_before(config, position, torch.device("cuda"))
     assert inference == after
@@ -271,6 +274,7 @@ def test_a_copy_without_empty_folders_can_be_resumed(copy: RunFolder) -> None:
 
 def test_games_in_progress_on_another_device_are_refused(copy: RunFolder) -> None:
     found = Checkpoint.load(copy.path)
+    assert found is not None
     replace(found, position=replace(found.position, selfplay="cuda")).save(copy.path)
     with pytest.raises(RunFolderError, match=r"trained on cuda, .* with --devices cuda:0"):
         train(copy, ignore)

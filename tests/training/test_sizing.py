@@ -1,6 +1,7 @@
 """How many trainers learn together: as many as asked for, or what `auto` chooses."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -40,7 +41,7 @@ def count(config: Config, devices: tuple[torch.device, ...] = CPU) -> int:
 def test_auto_chooses_threads_or_trainers_by_their_speed(
     monkeypatch: pytest.MonkeyPatch, method: str, speedup: float, trainers: int
 ) -> None:
-    monkeypatch.setattr(sizing.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.setattr(sizing, "thread_speedup", lambda *arguments, **options: speedup)
     assert count(config_with(LearningConfig(method=method))) == trainers
     asked = LearningConfig(method=method, workers="3")
@@ -55,7 +56,7 @@ def test_auto_takes_every_gpu_that_has_work(method: str, trainers: int) -> None:
 
 
 @pytest.mark.parametrize("batch", [{"batch_size": 2}, {"batch_size": 8, "accumulate": 4}])
-def test_every_trainer_needs_a_row(batch: dict[str, int]) -> None:
+def test_every_trainer_needs_a_row(batch: dict[str, Any]) -> None:
     learning = LearningConfig(method="distributed", workers="3", **batch)
     with pytest.raises(ConfigError, match="no row for each of 3 trainers"):
         count(config_with(learning))

@@ -1,5 +1,7 @@
 """Search spaces: ranges and choices of settings, validated before anything is trained."""
 
+from typing import Any
+
 import pytest
 
 from rookery.base import ConfigError
@@ -37,9 +39,9 @@ def test_a_space_is_read_back_from_its_own_texts(config: Config) -> None:
 def test_the_default_space_contains_the_recipe_or_the_nearest_values(name: str) -> None:
     config = recipe_for(name)
     for dimension in default_space(config, load_game(name)):
-        value = dimension.usual(config)
+        value: Any = dimension.usual(config)
         assert value is not None
-        apply(config, [dimension.setting(value)])  # type: ignore[arg-type]
+        apply(config, [dimension.setting(value)])
 
 
 def test_fixed_settings_are_not_searched(config: Config) -> None:
@@ -51,6 +53,7 @@ def test_values_are_written_as_users_type_them(config: Config) -> None:
     rate, considered = read_space(
         ["learning.learning_rate=1e-4..1e-2", "search.considered=2..9"], config
     )
+    assert isinstance(rate, Between) and isinstance(considered, Between)
     assert rate.setting(0.00123456789) == "learning.learning_rate=0.001235"
     assert considered.setting(5) == "search.considered=5"
 

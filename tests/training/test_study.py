@@ -1,7 +1,7 @@
 """A study: trials are real runs, weak ones are pruned, and an interrupted study continues."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -126,8 +126,8 @@ class ScriptedTest:
 
     parts = 1
 
-    def __init__(self, errors: list[float]) -> None:
-        self._errors = errors
+    def __init__(self, errors: Sequence[float]) -> None:
+        self._errors = list(errors)
 
     def measure_part(self, player: Any, part: int) -> float:
         return self._errors.pop(0)

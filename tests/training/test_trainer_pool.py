@@ -27,7 +27,7 @@ from faulty_trainers import (
     window,
 )
 from rank_processes import learn_alone, new_learner
-from rookery.learning import GroupFailed, Learner, LearningDiverged
+from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged
 from rookery.replay import Window
 from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
 from rookery.training.store.checkpoint import Checkpoint
@@ -39,7 +39,7 @@ UPDATES = 60
 
 @contextmanager
 def running(
-    size: int, config=CONFIG, kind: type[TrainerPool] = TrainerPool
+    size: int, config: LearningConfig = CONFIG, kind: type[TrainerPool] = TrainerPool
 ) -> Iterator[tuple[TrainerPool, list[WorkerEvent]]]:
     pool, events = new_pool(size, config, kind)
     try:
@@ -54,7 +54,9 @@ def until_all_have_joined(pool: TrainerPool, size: int, rows: Window) -> None:
         time.sleep(0.2)
 
 
-def distance_from_undisturbed(pool: TrainerPool, rows: Window, config=CONFIG) -> float:
+def distance_from_undisturbed(
+    pool: TrainerPool, rows: Window, config: LearningConfig = CONFIG
+) -> float:
     """The distance from a single learner, after 60 updates or all that have been made."""
     goal = max(UPDATES, pool.updates)
     if pool.updates < goal:

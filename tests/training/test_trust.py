@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -182,7 +183,8 @@ def test_only_the_rules_that_are_asked_for_are_executed(tmp_path: Path) -> None:
 
 def run_actor(config: str) -> None:
     job = {"config": config, "digest": OTHER, "device": "cpu", "games": 4}
-    actor(SimpleNamespace(), job)  # type: ignore[arg-type]
+    channel: Any = SimpleNamespace()
+    actor(channel, job)
 
 
 def run_trainer(config: str) -> None:

@@ -111,13 +111,21 @@ def test_a_header_that_does_not_fit_is_damaged(header: dict[str, Any]) -> None:
         unpack(pack_arrays({}, header))
 
 
+NOT_AN_INT: Any = np.int64(3)
+NOT_A_STR: Any = b"reason"
+NOT_A_CHOICE: Any = "late"
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        (Heartbeat(np.int64(3)), r"Heartbeat.memory_mb: got a int64, expected int"),
+        (Heartbeat(NOT_AN_INT), r"Heartbeat.memory_mb: got a int64, expected int"),
         (Heartbeat(True), r"Heartbeat.memory_mb: got a bool, expected int"),
-        (Failed(b"reason"), r"Failed.reason: got a bytes, expected str"),
-        (Choice("late"), r"Choice.mode: got a str, expected typing.Literal\['fast', 'slow'\]"),
+        (Failed(NOT_A_STR), r"Failed.reason: got a bytes, expected str"),
+        (
+            Choice(NOT_A_CHOICE),
+            r"Choice.mode: got a str, expected typing.Literal\['fast', 'slow'\]",
+        ),
     ],
 )
 def test_a_field_of_the_wrong_type_is_not_sent(message: Message, expected: str) -> None:

@@ -78,7 +78,7 @@ def observe() -> Iterator[Callable[..., Observed]]:
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
 
 
-def test_messages_arrive_whole_and_in_order(observe) -> None:
+def test_messages_arrive_whole_and_in_order(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.echo)
     observed.wait_until_ready()
     big = np.arange(1_000_000, dtype=np.float64)
@@ -91,7 +91,9 @@ def test_messages_arrive_whole_and_in_order(observe) -> None:
     assert observed.pool.stats()[0].memory_mb > 10
 
 
-def test_a_killed_worker_is_replaced_and_the_others_continue(observe) -> None:
+def test_a_killed_worker_is_replaced_and_the_others_continue(
+    observe: Callable[..., Observed],
+) -> None:
     observed = observe(worker_functions.count, 2)
     observed.wait_until_ready()
     victim = observed.workers[0].pid
@@ -106,7 +108,9 @@ def test_a_killed_worker_is_replaced_and_the_others_continue(observe) -> None:
     assert numbers == list(range(len(numbers)))  # no message was lost or repeated
 
 
-def test_a_stopped_worker_is_killed_and_does_not_block_its_coordinator(observe) -> None:
+def test_a_stopped_worker_is_killed_and_does_not_block_its_coordinator(
+    observe: Callable[..., Observed],
+) -> None:
     observed = observe(worker_functions.echo)
     observed.wait_until_ready()
     victim = observed.workers[0].pid
@@ -122,7 +126,9 @@ def test_a_stopped_worker_is_killed_and_does_not_block_its_coordinator(observe) 
     assert not psutil.pid_exists(victim)
 
 
-def test_a_worker_that_always_fails_is_dropped_with_its_reason(observe, capfd) -> None:
+def test_a_worker_that_always_fails_is_dropped_with_its_reason(
+    observe: Callable[..., Observed], capfd: pytest.CaptureFixture[str]
+) -> None:
     observed = observe(worker_functions.fail_at_once)
     what = "failed: ValueError: this actor always fails"
     with pytest.raises(WorkersLost, match=f"no actor is left; the last one {what}"):
@@ -130,14 +136,14 @@ def test_a_worker_that_always_fails_is_dropped_with_its_reason(observe, capfd) -
     assert [event.what for event in observed.events] == [what] * 3
 
 
-def test_half_a_message_is_ignored(observe) -> None:
+def test_half_a_message_is_ignored(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.die_within_message)
     observed.poll_until(lambda: observed.counts(0))
     assert observed.events[0].what == "ended with exit code 3"
     assert observed.counts(0)[0].number == 0 and not observed.counts(0)[0].arrays
 
 
-def test_a_worker_that_sends_garbage_is_replaced(observe) -> None:
+def test_a_worker_that_sends_garbage_is_replaced(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.send_garbage)
     observed.poll_until(lambda: observed.events)
     assert observed.events[0].what.startswith("sent bytes that cannot be read: a message of 7 byt")
@@ -175,7 +181,7 @@ def test_no_worker_outlives_a_killed_coordinator(tmp_path: Path) -> None:
 
 def _is_alive(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
 
