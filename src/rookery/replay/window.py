@@ -120,7 +120,7 @@ class Window:
         if not self._size:
             raise ValueError("the window is empty; add rows before building a batch")
         tensors = map(torch.as_tensor, (card, offsets, self._oldest, self._num_rows))
-        deal = Deal(*map(view, tensors), stream=stream)
+        deal = Deal(*map(view, tensors), stream)
         arguments = (self.game, self._ring, deal, self._symmetries)
         return build_batch(*arguments, result_mix=result_mix, device=self.device)
 

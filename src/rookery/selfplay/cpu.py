@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import seeds
 from rookery.games import ONGOING, Game
 from rookery.replay import Rows, concatenate, new_rows
 from rookery.search import CpuSearch, DecisionArrays, Evaluator, SearchConfig
@@ -42,8 +41,7 @@ class CpuSelfPlay:
         )
         self._params = selfplay_params(config, game)
         num_rows = max(MIN_ROWS, config.longest_game(game))
-        streams = seeds(config.games, seed, "selfplay")
-        self._games = new_games(game, config.games, num_rows, streams=streams)
+        self._games = new_games(game, config.games, num_rows, seed=seed)
         self._roots = game.blank_states(config.games)
         self._kernels = bind(game.rules)
         self._restart(np.arange(config.games))

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rookery.base import seeds
 from rookery.games import Game
 from rookery.gpu import Graph, Stopwatch, as_tensor, launch, view, zeros
 from rookery.replay import Rows, fetch, new_rows
@@ -193,11 +192,10 @@ class GpuSelfPlay:
 
     def _new_arena(self, considered: int, num_rows: int, seed: int) -> Arena:
         count, game, trees = self.config.games, self._game, self._trees
-        streams = seeds(count, seed, "selfplay")
         return Arena(
             tree=trees.tree,
             settings=trees.settings,
-            games=new_games(game, count, num_rows, streams=streams, device=self._device),
+            games=new_games(game, count, num_rows, seed=seed, device=self._device),
             roots=zeros(self._device, game.state_dtype, count),
             found=trees.decisions,
             params=selfplay_params(self.config, game),

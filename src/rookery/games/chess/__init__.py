@@ -1,7 +1,7 @@
 """Chess by the FIDE rules, on bitboards seen by the player to move.
 
 Games end by checkmate, stalemate, the fifty-move rule, threefold repetition and insufficient
-material. All names of this module are the rules, for `game.from_module`.
+material. The imported names are the rules that `game.from_module` reads.
 """
 
 # ruff: noqa: F401
