@@ -119,8 +119,8 @@ class Window:
         """Build a batch of the cards `offsets` [B] behind number `card` [1] (see `sampling`)."""
         if not self._size:
             raise ValueError("the window is empty; add rows before building a batch")
-        tensors = map(torch.as_tensor, (card, offsets, self._oldest, self._num_rows))
-        deal = Deal(*map(view, tensors), stream)
+        cards = (view(torch.as_tensor(card)), view(torch.as_tensor(offsets)))
+        deal = Deal(*cards, view(self._oldest), view(self._num_rows), stream)
         arguments = (self.game, self._ring, deal, self._symmetries)
         return build_batch(*arguments, result_mix=result_mix, device=self.device)
 
