@@ -17,7 +17,8 @@ import torch
 from rookery.games import Board, Game, load_game
 from rookery.gpu import find_device, use_device
 from rookery.nets import CpuEvaluator, GpuEvaluator, NetConfig, build_net
-from rookery.search import AnalysisSearch, SearchConfig, choose_leaves
+from rookery.search import AnalysisSearch, SearchConfig
+from rookery.search.analysis.search import choose_leaves
 
 POSITION = "r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9"
 MOST_NODES = 500_000

@@ -76,7 +76,7 @@ def test_the_move_of_an_engine_is_played(tmp_path: Path) -> None:
 
 def test_an_engine_plays_no_other_game(tmp_path: Path) -> None:
     other = load_game("tictactoe")
-    other = replace(other, notation=replace(other.notation, write_position=str))
+    other = replace(other, notation={**other.notation, "write_position": str})
     with pytest.raises(ConfigError, match="plays chess, not tictactoe"):
         UciPlayer(other, fake(tmp_path, FIRST_MOVE))
 

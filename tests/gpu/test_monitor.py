@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from rookery.gpu import GpuMonitor, GpuUsage, monitor
+from rookery.gpu import GpuMonitor, monitor
 
 DEVICE = torch.device("cuda", 0)
 
@@ -53,7 +53,7 @@ def test_usage_is_the_mean_since_the_last_call(samples: list[int]) -> None:
     with GpuMonitor(DEVICE) as gpu:
         wait_for(samples, 5)
     first = gpu.read()
-    assert first == GpuUsage(busy=sum(samples) / len(samples) / 100, memory_mb=3)
+    assert first == monitor.GpuUsage(busy=sum(samples) / len(samples) / 100, memory_mb=3)
     assert gpu.read() is None and gpu.overall() == first
 
 

@@ -14,7 +14,7 @@ from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.nets import CpuEvaluator, NetConfig, build_net
 from rookery.nets.build import PlanesShape
 from rookery.nets.inference import backend as shared
-from rookery.nets.inference import cpu_backends
+from rookery.nets.inference import cpu as cpu_backends
 from rookery.nets.inference.backend import TorchBackend
 from rookery.nets.resnet import ConvNorm, fold
 from rookery.training.shipped import load_shipped

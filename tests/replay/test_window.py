@@ -8,7 +8,8 @@ import pytest
 
 import wide
 from rookery.base import ConfigError
-from rookery.games import Game, from_module, load_game
+from rookery.games import Game, load_game
+from rookery.games.game import from_module
 from rookery.replay import (
     ReplayConfig,
     Rows,

@@ -10,7 +10,8 @@ import pytest
 import toy
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Board, Game, load_game
 from rookery.nets import CpuEvaluator
-from rookery.search import AnalysisSearch, CpuSearch, SearchConfig, choose_leaves, nodes_in_memory
+from rookery.search import AnalysisSearch, CpuSearch, SearchConfig, nodes_in_memory
+from rookery.search.analysis.search import choose_leaves
 from rookery.training import load_shipped
 
 TICTACTOE, CONNECT4, CHESS = load_game("tictactoe"), load_game("connect4"), load_game("chess")

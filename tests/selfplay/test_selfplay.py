@@ -10,7 +10,8 @@ from rookery.base import ConfigError, read_arrays, write_arrays
 from rookery.games import LOSS, ONGOING, load_game
 from rookery.replay import Rows, concatenate, count
 from rookery.search import SearchConfig
-from rookery.selfplay import CpuSelfPlay, Played, SelfPlayConfig, merge_reports, report_rows
+from rookery.selfplay import CpuSelfPlay, Played, SelfPlayConfig, merge_reports
+from rookery.selfplay.report import Counts, report_rows
 from selfplay_games import check_end, check_game, check_report, key_of, keys_of, split_games
 from slow_replay import same
 
@@ -53,8 +54,7 @@ def test_the_report_is_a_recount_of_the_games() -> None:
 def test_equal_games_are_counted_as_duplicates() -> None:
     games = games_of(play(moves=30))[:4]
     rows = concatenate([games[0], games[1], games[0], games[2], games[0], games[3]])
-    none: dict[str, Any] = {"positions": 0, "simulations": 0, "evaluations": 0, "seconds": 1.0}
-    report = report_rows(rows, **none, resign_checks=0, resign_errors=0)
+    report = report_rows(rows, Counts(0, 0, 0, 0), Counts(0, 0, 0, 0), simulations=0, seconds=1.0)
     assert report.duplicate_games == pytest.approx(2 / 6)
 
 

@@ -61,12 +61,12 @@ def test_a_game_that_finds_no_space_waits_and_is_not_lost() -> None:
     selfplay, tight = new_selfplay(), new_selfplay()
     for each in (selfplay, tight):
         each.play_waves(9, progress=0.0)
-    everything, counts = selfplay.collect(0).fetch()
+    everything, _ = selfplay.collect(0).fetch()
     for finished in tight._finished:
-        finished._rows = select(finished._rows, slice(0, counts.rows - 1))
-    (first, first_counts), (second, second_counts) = (tight.collect(0).fetch() for _ in range(2))
-    assert first_counts.needed == counts.rows
-    assert first_counts.rows + second_counts.rows == counts.rows
+        finished._rows = select(finished._rows, slice(0, count(everything) - 1))
+    (first, _), (second, _) = (tight.collect(0).fetch() for _ in range(2))
+    num_needed = int(tight._finished[1]._counts[0])  # of the first collection
+    assert num_needed == count(everything) == count(first) + count(second)
     assert sorted(keys_of(first) + keys_of(second)) == sorted(keys_of(everything))
 
 

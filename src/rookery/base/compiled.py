@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -56,11 +56,15 @@ def interpreted() -> Iterator[None]:
         numba.config.DISABLE_JIT = before
 
 
-def namespace(name: str, functions: dict[str, Any], sources: bytes = b"") -> ModuleType:
-    """Return a module of `functions`, which a cached kernel can close over.
+def namespace(
+    name: str, functions: Mapping[str, Any] | Sequence[Any], sources: bytes = b""
+) -> ModuleType:
+    """Return a module of `functions`, by name or with their own names, for kernels to close over.
 
     sources: their source code, if the digest of the package does not cover it.
     """
+    if not isinstance(functions, Mapping):
+        functions = {function.__name__: function for function in functions}
     digest = hashlib.sha256(sources).hexdigest()[:12]
     module = ModuleType(f"rookery.compiled.{name}.{digest}")
     vars(module).update(functions)
@@ -76,15 +80,10 @@ def source_digest(package: Path) -> str:
     used = {name for text in kernels for line in _IMPORT.findall(text) for name in _words(line)}
     digest = hashlib.sha256()
     for name, text in texts.items():
-        if text in kernels or used.intersection(_defined_constants(text)):
+        constants = {name for line in _ASSIGNMENT.findall(text) for name in _words(line)}
+        if text in kernels or used.intersection(constants.union(_NAMED_TUPLE.findall(text))):
             digest.update(f"{name}\0{kernel_source(text)}\0".encode())
     return digest.hexdigest()[:16]
-
-
-def _defined_constants(text: str) -> set[str]:
-    """Return the constants and named tuples that a module defines."""
-    names = {name for line in _ASSIGNMENT.findall(text) for name in _words(line)}
-    return names.union(_NAMED_TUPLE.findall(text))
 
 
 def _words(line: str) -> list[str]:

@@ -48,8 +48,9 @@ def write_atomic(path: Path, payload: bytes) -> None:
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
     """Return named arrays and a JSON header as a safetensors file; records become bytes."""
-    plain = {name: _plain(array) for name, array in arrays.items()}
-    return safetensors.numpy.save(plain, {_ENTRY: json.dumps(dict(header))})
+    # ascontiguousarray would turn scalars into [1]
+    columns = {name: plain(np.asarray(array, order="C")) for name, array in arrays.items()}
+    return safetensors.numpy.save(columns, {_ENTRY: json.dumps(dict(header))})
 
 
 def unpack_arrays(
@@ -123,9 +124,9 @@ def damaged(source: str) -> FileDamaged:
     )
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that safetensors can hold: records as bytes [..., size]."""
-    array = np.asarray(array, order="C")  # ascontiguousarray would turn scalars into [1]
-    if array.dtype.names:
-        return array.reshape(-1).view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
-    return array
+def plain(array: Any) -> Any:
+    """Return a contiguous array, of NumPy or a kernel, with records as bytes [..., size]."""
+    if not array.dtype.names:
+        return array
+    flat = array.reshape(array.size).view(np.dtype(np.uint8))
+    return flat.reshape(*array.shape, array.dtype.itemsize)

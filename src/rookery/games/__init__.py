@@ -9,12 +9,11 @@ from rookery.games.game import (
     WIN,
     Action,
     Game,
+    GameRecord,
     State,
     States,
-    from_module,
     rules_digest,
 )
-from rookery.games.record import GameRecord
 from rookery.games.registry import (
     game_names,
     is_loaded,
@@ -46,7 +45,6 @@ __all__ = [
     "bind_repetitions",
     "check_game",
     "count_repetitions",
-    "from_module",
     "game_names",
     "is_loaded",
     "is_shipped",

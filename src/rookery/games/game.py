@@ -32,8 +32,8 @@ Values are always for the player to move.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -42,7 +42,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import ConfigError, IllegalPosition, namespace
-from rookery.games.record import GameRecord
 
 State = Any  # one np.record of the game's STATE dtype
 States = NDArray[Any]  # [G] records
@@ -51,33 +50,25 @@ Action = int
 WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
 
 NAMES = re.compile(r"\w[\w:=. -]*")
+SIZES = ("NUM_ACTIONS", "MAX_LEGAL", "MAX_PLIES", "PLANES")
+TABLES = ("NAME", "VERSION", "STATE", *SIZES, "SYMMETRIES")
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
 REPETITION_FUNCTIONS = ("key", "reversible_plies", "set_repetitions")
 TEXT_FUNCTIONS = ("show", "read_move", "write_move")
-TABLES = (
-    "NAME",
-    "VERSION",
-    "STATE",
-    "NUM_ACTIONS",
-    "MAX_LEGAL",
-    "MAX_PLIES",
-    "PLANES",
-    "SYMMETRIES",
-)
+OPTIONAL_TEXT_FUNCTIONS = ("read_position", "write_position", "read_games", "write_games")
 
 
 @dataclass(frozen=True)
-class Notation:
-    """The functions of a rules module that read and write text. They are not compiled."""
+class GameRecord:
+    """One game as people keep it, for `Game.read_games` and `Game.write_games`."""
 
-    show: Callable[[State], str]
-    read_move: Callable[[State, str], Action]
-    write_move: Callable[[State, Action], str]
-    read_position: Callable[[State, str], None] | None = None
-    write_position: Callable[[State], str] | None = None
-    write_san: Callable[[State, Action], str] | None = None
-    read_games: Callable[[str], list[GameRecord]] | None = None
-    write_games: Callable[[Iterable[GameRecord]], str] | None = None
+    actions: tuple[Action, ...]
+    result: int
+    """WIN, DRAW or LOSS for the first player, or ONGOING if the game was not finished."""
+    start: str = ""
+    """The first position in the notation of the game; empty for the usual one."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further facts about the game by name, such as White and Black."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,16 @@ class Game:
     """The file that defines the rules."""
     rules: ModuleType = field(repr=False)
     """The compiled functions, as a namespace that kernels may close over."""
-    notation: Notation = field(repr=False)
+    show: Callable[[State], str] = field(repr=False)
+    """Return the board as text."""
+    read_move: Callable[[State, str], Action] = field(repr=False)
+    """Return the action that a text describes, or raise IllegalPosition."""
+    write_move: Callable[[State, Action], str] = field(repr=False)
+    """Return a move as `read_move` reads it."""
+    write_san: Callable[[State, Action], str] = field(repr=False)
+    """Return a move as people write it: `Nf3` in chess, elsewhere as `write_move`."""
+    notation: Mapping[str, Callable[..., Any]] = field(repr=False)
+    """Those of the optional text functions that the rules define, by name."""
     state_dtype: np.dtype[Any]
     num_actions: int
     max_legal: int
@@ -120,12 +120,12 @@ class Game:
     @property
     def has_position_notation(self) -> bool:
         """Whether `write_position` is available."""
-        return self.notation.write_position is not None
+        return "write_position" in self.notation
 
     @property
     def has_game_notation(self) -> bool:
         """Whether `read_games` and `write_games` are available."""
-        return self.notation.read_games is not None and self.notation.write_games is not None
+        return "read_games" in self.notation and "write_games" in self.notation
 
     def new_states(self, count: int) -> States:
         """Return `count` first positions."""
@@ -147,13 +147,12 @@ class Game:
     def position(self, text: str) -> State:
         """Return the state that `text` describes, or raise IllegalPosition."""
         state = self.new_states(1)[0]
-        read = self.notation.read_position or self._read_moves
-        read(state, text.strip())
+        if read := self.notation.get("read_position"):
+            read(state, text.strip())
+        else:
+            for move in text.strip():
+                self.rules.play(state, self.read_move(state, move))
         return state
-
-    def _read_moves(self, state: State, text: str) -> None:
-        for move in text:
-            self.rules.play(state, self.read_move(state, move))
 
     def replay(self, actions: Iterable[Action]) -> State:
         """Return the state after `actions` from the start; each must be legal."""
@@ -164,39 +163,22 @@ class Game:
             self.rules.play(state, action)
         return state
 
-    def show(self, state: State) -> str:
-        """Return the board as text."""
-        return self.notation.show(state)
-
-    def read_move(self, state: State, text: str) -> Action:
-        """Return the action that `text` describes, or raise IllegalPosition."""
-        return self.notation.read_move(state, text)
-
-    def write_move(self, state: State, action: Action) -> str:
-        """Return a move as `read_move` reads it."""
-        return self.notation.write_move(state, action)
-
-    def write_san(self, state: State, action: Action) -> str:
-        """Return a move as people write it: `Nf3` in chess, elsewhere as `write_move`."""
-        return (self.notation.write_san or self.notation.write_move)(state, action)
-
     def write_position(self, state: State) -> str:
         """Return a position as `position` reads it."""
-        if self.notation.write_position is None:
-            raise ConfigError(f"{self.name} has no notation for positions")
-        return self.notation.write_position(state)
+        return cast(str, self._text_function("write_position", "positions")(state))
 
     def read_games(self, text: str) -> list[GameRecord]:
         """Return the games in `text`, or raise IllegalPosition."""
-        if self.notation.read_games is None:
-            raise ConfigError(f"{self.name} has no notation for games")
-        return self.notation.read_games(text)
+        return cast(list[GameRecord], self._text_function("read_games", "games")(text))
 
     def write_games(self, records: Iterable[GameRecord]) -> str:
         """Return games as `read_games` reads them."""
-        if self.notation.write_games is None:
-            raise ConfigError(f"{self.name} has no notation for games")
-        return self.notation.write_games(records)
+        return cast(str, self._text_function("write_games", "games")(records))
+
+    def _text_function(self, name: str, kind: str) -> Callable[..., Any]:
+        if name not in self.notation:
+            raise ConfigError(f"{self.name} has no notation for {kind}")
+        return self.notation[name]
 
 
 def rules_digest(source: bytes) -> str:
@@ -205,7 +187,7 @@ def rules_digest(source: bytes) -> str:
 
 
 def from_module(module: ModuleType, source: bytes = b"") -> Game:
-    """Return the game that a rules module defines; InvalidRules names what is missing.
+    """Return the game that a rules module defines; IllegalPosition names what is missing.
 
     `source` is the content of the module's file, or empty for a shipped game.
     """
@@ -213,13 +195,13 @@ def from_module(module: ModuleType, source: bytes = b"") -> Game:
     if not any(hasattr(module, name) for name in repetition):
         repetition = ()
     needed = (*TABLES, *FUNCTIONS, *repetition, *TEXT_FUNCTIONS)
-    missing = [name for name in needed if not hasattr(module, name)]
-    if missing:
-        raise InvalidRules(getattr(module, "__file__", None) or module.__name__, missing)
+    if missing := [name for name in needed if not hasattr(module, name)]:
+        name = getattr(module, "__file__", None) or module.__name__
+        raise IllegalPosition(f"{name} is not a rules module: it lacks {', '.join(missing)}")
     if not (isinstance(module.NAME, str) and NAMES.fullmatch(module.NAME)):
         raise ConfigError(f"NAME is {module.NAME!r}: expected a word, such as 'hexapawn'")
-    compiled = (*FUNCTIONS, *(REPETITION_FUNCTIONS if repetition else ()))
-    texts = [each.name for each in fields(Notation) if hasattr(module, each.name)]
+    compiled = (*FUNCTIONS, *repetition[1:])
+    texts = [name for name in OPTIONAL_TEXT_FUNCTIONS if hasattr(module, name)]
     cells, actions = _read_symmetries(module.SYMMETRIES)
     policy_cells = getattr(module, "POLICY_CELLS", None)
     return Game(
@@ -227,7 +209,11 @@ def from_module(module: ModuleType, source: bytes = b"") -> Game:
         version=module.VERSION,
         path=Path(str(module.__file__)),
         rules=namespace(module.NAME, {name: getattr(module, name) for name in compiled}, source),
-        notation=Notation(**{name: getattr(module, name) for name in texts}),
+        show=module.show,
+        read_move=module.read_move,
+        write_move=module.write_move,
+        write_san=getattr(module, "write_san", module.write_move),
+        notation={name: getattr(module, name) for name in texts},
         state_dtype=np.dtype(module.STATE),
         num_actions=module.NUM_ACTIONS,
         max_legal=module.MAX_LEGAL,
@@ -251,10 +237,3 @@ def _read_symmetries(pairs: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
             "all tables of cells must have the same length, and so must all tables of actions"
         ) from error
     return cells, actions
-
-
-class InvalidRules(IllegalPosition):
-    """A rules module that lacks something that every game must define."""
-
-    def __init__(self, name: str, missing: list[str]) -> None:
-        super().__init__(f"{name} is not a rules module: it lacks {', '.join(missing)}")

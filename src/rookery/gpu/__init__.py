@@ -2,13 +2,21 @@
 
 from rookery.gpu.devices import find_device, find_devices, use_device
 from rookery.gpu.graphs import Graph, Stopwatch
-from rookery.gpu.kernels import kernel, launch, transpose
-from rookery.gpu.memory import as_tensor, copy_in, cuda, to_host, view, zeros
-from rookery.gpu.monitor import GpuMonitor, GpuUsage
+from rookery.gpu.kernels import (
+    as_tensor,
+    copy_in,
+    cuda,
+    kernel,
+    launch,
+    to_host,
+    transpose,
+    view,
+    zeros,
+)
+from rookery.gpu.monitor import GpuMonitor
 
 __all__ = [
     "GpuMonitor",
-    "GpuUsage",
     "Graph",
     "Stopwatch",
     "as_tensor",

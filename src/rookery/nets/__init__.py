@@ -2,8 +2,7 @@
 
 from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters
 from rookery.nets.inference.backend import BackendChoice
-from rookery.nets.inference.cpu import CpuEvaluator
-from rookery.nets.inference.cpu_backends import CPU_BACKENDS
+from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
 from rookery.nets.inference.gpu import GpuEvaluator, check_backend
 from rookery.nets.inference.gpu_backends import GPU_BACKENDS
 from rookery.nets.onnx_export import pack_onnx

@@ -1,6 +1,6 @@
 """Networks: their settings, building one from them, and ensembles of several."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -15,6 +15,7 @@ from rookery.nets.resnet import Outputs, ResNet, Sizes
 from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
+KINDS = ("resnet", "spiking")
 MINIMUM = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
 """Smallest values of the integer settings."""
 
@@ -43,8 +44,8 @@ class NetConfig:
     """spiking: function whose derivative replaces that of a spike: arctan or fast_sigmoid."""
 
     def __post_init__(self) -> None:
-        if self.kind not in BUILDERS:
-            raise UnknownName("net.kind", self.kind, BUILDERS)
+        if self.kind not in KINDS:
+            raise UnknownName("net.kind", self.kind, KINDS)
         if self.surrogate not in SURROGATES:
             raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
         for name, minimum in MINIMUM.items():
@@ -62,23 +63,6 @@ class NetConfig:
         """Return kind and size, such as "resnet 32 x 3"."""
         steps = f", {self.steps} steps" if self.kind == "spiking" else ""
         return f"{self.kind} {self.width} x {self.depth}{steps}"
-
-
-def build_resnet(config: NetConfig, sizes: Sizes) -> nn.Module:
-    """Return a residual network with random weights."""
-    return ResNet(sizes)
-
-
-def build_spiking(config: NetConfig, sizes: Sizes) -> nn.Module:
-    """Return a spiking network with random weights."""
-    firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
-    return SpikingNet(sizes, firing)
-
-
-BUILDERS: dict[str, Callable[[NetConfig, Sizes], nn.Module]] = {
-    "resnet": build_resnet,
-    "spiking": build_spiking,
-}
 
 
 def build_net(
@@ -105,7 +89,10 @@ def build_net(
     )
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(generator(seed, "net").integers(2**63)))
-        return BUILDERS[config.kind](config, sizes)
+        if config.kind == "resnet":
+            return ResNet(sizes)
+        firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
+        return SpikingNet(sizes, firing)
 
 
 def count_parameters(net: nn.Module) -> int:

@@ -80,10 +80,7 @@ class PolicyHead(nn.Module):
 
 
 class BoardPolicyHead(nn.Module):
-    """Logits [B, A] of the actions, by a convolution: an action is a move type at a cell.
-
-    Weights of a move type are shared by all cells.
-    """
+    """Logits [B, A] by a convolution: an action is a move type at a cell; cells share weights."""
 
     def __init__(self, width: int, *, cells: int, policy_cells: Tensor) -> None:
         super().__init__()

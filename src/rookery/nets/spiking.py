@@ -69,12 +69,8 @@ class SpikeCount:
 
 @torch.no_grad()
 def count_spikes(net: nn.Module, planes: Tensor) -> SpikeCount | None:
-    """Return the spikes per evaluation on boards `planes` [B, P, H, W]; None without neurons.
-
-    In an ensemble, the neurons of all members count.
-    """
-    spikes_seen, maximum = torch.zeros((), device=planes.device), 0
-    folded = fold(net)
+    """Return the spikes per evaluation on boards `planes` [B, P, H, W]; None without neurons."""
+    folded, spikes_seen, maximum = fold(net), torch.zeros((), device=planes.device), 0
 
     def count(layer: nn.Module, args: object, spikes: Tensor) -> None:
         nonlocal maximum

@@ -15,14 +15,7 @@ from torch.nn import functional
 
 from rookery.base import ConfigError
 from rookery.nets.build import NetConfig
-from rookery.nets.resnet import (
-    BoardPolicyHead,
-    ConvNorm,
-    Outputs,
-    PolicyHead,
-    ResNet,
-    ValueHead,
-)
+from rookery.nets.resnet import BoardPolicyHead, ConvNorm, Outputs, PolicyHead, ResNet, ValueHead
 
 
 class NetPart(nn.Module):

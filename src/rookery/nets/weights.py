@@ -84,9 +84,10 @@ class Weights:
 
         Such a state is packed, loaded and built like any other, and the net computes in float32.
         """
-        halves = {name: _half(tensor) for name, tensor in self.state.items()}
+        halves = dict(self.state)
         for name, tensor in halves.items():
-            if not tensor.isfinite().all():
+            halves[name] = tensor.half() if tensor.dtype == torch.float32 else tensor
+            if not halves[name].isfinite().all():
                 raise ConfigError(f"{name} has numbers too large for float16; keep float32")
         return halves
 
@@ -130,10 +131,6 @@ def save(path: Path, state: Mapping[str, Tensor], *, header: WeightsHeader) -> N
 def load(path: Path, game: GameSpec | None = None) -> Weights:
     """The weights in the file at `path`; see `unpack`."""
     return unpack(read_file(path), game, source=str(path))
-
-
-def _half(tensor: Tensor) -> Tensor:
-    return tensor.half() if tensor.dtype == torch.float32 else tensor
 
 
 def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:

@@ -1,7 +1,6 @@
 """Training data: rows of searched positions, on disk in shards and in a window to learn from."""
 
 from rookery.replay.batch import Batch, prefetch
-from rookery.replay.config import ReplayConfig
 from rookery.replay.rows import (
     PlayedGame,
     Rows,
@@ -13,12 +12,14 @@ from rookery.replay.rows import (
     game_starts,
     games_in,
     new_rows,
+    read_shard,
+    shard_path,
     to_columns,
     to_unit,
+    write_shard,
 )
-from rookery.replay.shard import read_shard, shard_path, write_shard
 from rookery.replay.statistics import WindowStatistics, hash_states
-from rookery.replay.window import Window
+from rookery.replay.window import ReplayConfig, Window
 
 __all__ = [
     "Batch",

@@ -94,17 +94,17 @@ def symmetries_of(game: Game, device: torch.device) -> Symmetries:
 def build_batch(
     game: Game,
     rows: Rows,
-    *,
     deal: Deal,
     symmetries: Symmetries,
+    *,
     result_mix: float,
-    size: int,
     device: torch.device,
 ) -> Batch:
-    """Build the batch of `size` rows that `deal` names, each turned by a random symmetry.
+    """Build the batch of the rows that `deal` names, each turned by a random symmetry.
 
     `result_mix` is the share of the game's result in `wdl`; the rest is the search's value.
     """
+    size = deal.offsets.shape[0]
     planes, scratch = (torch.zeros((size, *game.planes_shape), device=device) for _ in range(2))
     policy = torch.zeros((size, game.num_actions), device=device)
     legal = torch.zeros((size, game.num_actions), dtype=torch.bool, device=device)
@@ -175,7 +175,7 @@ def _bind(rules: ModuleType) -> ModuleType:
         write_policy(rows, row, symmetries.actions[symmetry], out, b)
         write_wdl(rows, row, result_mix, out, b)
 
-    return namespace(f"{rules.__name__}.batch", {"write_row": write_row})
+    return namespace(f"{rules.__name__}.batch", [write_row])
 
 
 @cache

@@ -2,18 +2,28 @@
 
 A row is one searched position. States are kept as the rules store them; what the network sees is
 made when a batch is built. Kernels write and read rows in padded arrays; files and messages leave
-the padding out (`to_columns`).
+the padding out (`to_columns`). A shard holds the rows of finished games in one safetensors file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.base import Index, Number, RunFolderError, compiled
+from rookery.base import (
+    FileDamaged,
+    Index,
+    Number,
+    RunFolderError,
+    compiled,
+    plain,
+    read_arrays,
+    write_arrays,
+)
 from rookery.games import Action, Game, State
 from rookery.gpu import to_host, zeros
 
@@ -118,9 +128,9 @@ def fetch(rows: Rows, number: int) -> Rows:
 def concatenate(parts: Sequence[Rows]) -> Rows:
     """Return the rows of all parts, in order, as wide as the widest part."""
     width = max(part.legal.shape[1] for part in parts)
-    return Rows(
-        *(_join(columns) for columns in zip(*(widen(p, width) for p in parts), strict=True))
-    )
+    columns = zip(*(widen(part, width) for part in parts), strict=True)
+    # Without a dtype NumPy would turn records into tuples that have no field names.
+    return Rows(*(np.concatenate(column, dtype=column[0].dtype) for column in columns))
 
 
 def widen(rows: Rows, width: int) -> Rows:
@@ -131,17 +141,11 @@ def widen(rows: Rows, width: int) -> Rows:
     return rows._replace(legal=np.pad(rows.legal, extra), policy=np.pad(rows.policy, extra))
 
 
-def _join(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    # Without a dtype NumPy would turn records into tuples that have no field names.
-    return np.concatenate(columns, dtype=columns[0].dtype)
-
-
 def to_columns(rows: Rows) -> dict[str, NDArray[Any]]:
     """Return rows in host memory as plain arrays for files and messages, without padding."""
     is_legal = _is_legal(rows.num_legal, rows.legal.shape[1])
-    raw = np.ascontiguousarray(rows.states).view(np.uint8)
     columns = rows._asdict() | {name: getattr(rows, name)[is_legal] for name in PADDED}
-    return columns | {"states": raw.reshape(count(rows), rows.states.dtype.itemsize)}
+    return columns | {"states": plain(np.ascontiguousarray(rows.states))}
 
 
 def from_columns(columns: Mapping[str, NDArray[Any]], *, game: Game) -> Rows:
@@ -164,6 +168,31 @@ def from_columns(columns: Mapping[str, NDArray[Any]], *, game: Game) -> Rows:
 
 def _is_legal(num_legal: NDArray[np.int16], width: int) -> NDArray[np.bool_]:
     return np.arange(width) < num_legal[:, None]
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """Return the path of shard `number` in `folder`."""
+    return folder / f"{number:06}.safetensors"
+
+
+def write_shard(path: Path, rows: Rows, *, game: Game) -> None:
+    """Write rows of `game`; the file appears whole or not at all."""
+    header = {"kind": "rows", "game": game.name, "version": game.version}
+    write_arrays(path, to_columns(rows), header)
+
+
+def read_shard(path: Path, *, game: Game) -> Rows:
+    """Return the rows of a shard; FileDamaged, or RunFolderError if it is of another game."""
+    columns, header = read_arrays(path)
+    if header.get("kind") != "rows" or sorted(columns) != sorted(Rows._fields):
+        raise FileDamaged(f"{path} is not a shard of rows; restore it from a copy")
+    found = f"{header.get('game')} version {header.get('version')}"
+    if found != f"{game.name} version {game.version}":
+        raise RunFolderError(
+            f"{path} holds {found}, expected {game.name} version {game.version}; "
+            "resume with the game the run was started with, or start a new run"
+        )
+    return from_columns(columns, game=game)
 
 
 class PlayedGame(NamedTuple):

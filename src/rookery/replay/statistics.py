@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from rookery.base import plain
 from rookery.gpu import as_tensor
 from rookery.replay.rows import UNIT, Rows
 
@@ -35,9 +35,8 @@ class WindowStatistics:
 
 def hash_states(states: Any) -> Tensor:
     """Return [R] 64-bit hashes of states on their device; collisions are very unlikely."""
-    size = states.dtype.itemsize
-    raw = as_tensor(states.view(np.dtype(np.uint8)).reshape(-1, size))
-    words = torch.nn.functional.pad(raw, (0, -size % 8)).view(torch.int64)
+    raw = as_tensor(plain(states))
+    words = torch.nn.functional.pad(raw, (0, -raw.shape[1] % 8)).view(torch.int64)
     hashes = torch.zeros(len(words), dtype=torch.int64, device=raw.device)
     for word in words.unbind(1):
         for _ in range(2):

@@ -7,16 +7,17 @@ from its shards equals the one that was lost.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rookery.base import ConfigError, plain
 from rookery.games import Game
 from rookery.gpu import as_tensor, to_host, view
 from rookery.replay.batch import Batch, Deal, build_batch, symmetries_of
-from rookery.replay.config import ReplayConfig
 from rookery.replay.rows import PADDED, Rows, concatenate, count, new_rows, select, widen
 from rookery.replay.statistics import WindowStatistics, window_statistics
 
@@ -26,7 +27,31 @@ FIRST_WIDTH = 8
 
 
 @dataclass(frozen=True)
-class _Shard:
+class ReplayConfig:
+    """How many of the newest rows the learner draws from."""
+
+    window_min: int = 20_000
+    """Rows that are always kept."""
+    window_max: int = 1_000_000
+    """Maximum number of rows."""
+    window_growth: float = 0.5
+    """Rows kept per row ever made, between the two bounds."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.window_min <= self.window_max:
+            raise ConfigError(
+                f"replay.window_min is {self.window_min} and replay.window_max {self.window_max}; "
+                "expected 1 <= window_min <= window_max"
+            )
+        if not 0 <= self.window_growth < inf:
+            raise ConfigError(f"replay.window_growth is {self.window_growth}, expected >= 0")
+
+    def capacity(self, rows_made: int) -> int:
+        """Return how many rows the window may hold once `rows_made` rows were ever made."""
+        return min(max(int(self.window_growth * rows_made), self.window_min), self.window_max)
+
+
+class _Shard(NamedTuple):
     number: int
     end: int
     """Rows made up to its last one."""
@@ -94,22 +119,10 @@ class Window:
         """Build a batch of the cards `offsets` [B] behind number `card` [1] (see `sampling`)."""
         if not self._size:
             raise ValueError("the window is empty; add rows before building a batch")
-        deal = Deal(
-            card=view(torch.as_tensor(card)),
-            offsets=view(torch.as_tensor(offsets)),
-            oldest=view(self._oldest),
-            num_rows=view(self._num_rows),
-            stream=stream,
-        )
-        return build_batch(
-            self.game,
-            self._ring,
-            deal=deal,
-            symmetries=self._symmetries,
-            result_mix=result_mix,
-            size=len(offsets),
-            device=self.device,
-        )
+        cards = (view(torch.as_tensor(card)), view(torch.as_tensor(offsets)))
+        deal = Deal(*cards, view(self._oldest), view(self._num_rows), stream)
+        arguments = (self.game, self._ring, deal, self._symmetries)
+        return build_batch(*arguments, result_mix=result_mix, device=self.device)
 
     def statistics(self, iteration: int) -> WindowStatistics:
         """Return figures of the window in `iteration`; on a GPU this waits for the device."""
@@ -134,8 +147,9 @@ class Window:
         self._copy(select(rows, slice(split, new)), slice(0, new - split))
 
     def _copy(self, rows: Rows, span: slice) -> None:
-        for name, target, values in zip(Rows._fields, self._ring, rows, strict=True):
-            tensor, source = _plain(target)[span], torch.from_numpy(_contiguous(values))
+        columns = map(np.ascontiguousarray, rows)
+        for name, target, values in zip(Rows._fields, self._ring, columns, strict=True):
+            tensor, source = as_tensor(plain(target))[span], torch.from_numpy(plain(values))
             if name in PADDED:
                 tensor = tensor[:, : source.shape[1]]
             tensor.copy_(source)
@@ -145,19 +159,3 @@ class Window:
         present = self._ring.legal.shape[1]
         if width > present:
             self._ring = widen(self._ring, min(self.game.max_legal, max(width, 2 * present)))
-
-
-def _plain(column: Any) -> torch.Tensor:
-    """Return torch's view of a column; records as bytes."""
-    if column.dtype.names:
-        return as_tensor(
-            column.view(np.dtype(np.uint8)).reshape(len(column), column.dtype.itemsize)
-        )
-    return as_tensor(column)
-
-
-def _contiguous(values: NDArray[Any]) -> NDArray[Any]:
-    values = np.ascontiguousarray(values)
-    if values.dtype.names:
-        return values.view(np.uint8).reshape(len(values), values.dtype.itemsize)
-    return values

@@ -1,17 +1,11 @@
 """Tree search: batches of games by Gumbel or PUCT, and the analysis of one position."""
 
-from rookery.search.analysis import (
-    AnalysisSearch,
-    SearchProgress,
-    Variation,
-    choose_leaves,
-    nodes_in_memory,
-)
+from rookery.search.analysis.search import AnalysisSearch, SearchProgress, nodes_in_memory
+from rookery.search.analysis.variations import Variation
 from rookery.search.config import SearchConfig
 from rookery.search.cpu_search import CpuSearch
-from rookery.search.decisions import Decisions
-from rookery.search.factory import SearchOptions, new_search
-from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees
+from rookery.search.decisions import DecisionArrays, Decisions
+from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees, new_search
 from rookery.search.gumbel import visit_table
 from rookery.search.protocols import DeviceEvaluator, Evaluator, Search
 from rookery.search.simulate import bind as bind_simulation
@@ -21,17 +15,16 @@ __all__ = [
     "FREE_SIMULATIONS",
     "AnalysisSearch",
     "CpuSearch",
+    "DecisionArrays",
     "Decisions",
     "DeviceEvaluator",
     "Evaluator",
     "GpuTrees",
     "Search",
     "SearchConfig",
-    "SearchOptions",
     "SearchProgress",
     "Variation",
     "bind_simulation",
-    "choose_leaves",
     "new_search",
     "nodes_in_memory",
     "repetitions_of",

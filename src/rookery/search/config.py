@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -45,13 +45,6 @@ class SearchConfig:
         if not 0 <= self.noise_fraction <= 1:
             raise ConfigError(f"search.noise_fraction must be in 0..1, got {self.noise_fraction}")
 
-    def proves_terminal_moves(self, *, explore: bool) -> bool:
-        """Return whether every root move is tried once before the first simulation.
-
-        Self-play explores and skips this: its policy targets come from simulations alone.
-        """
-        return self.prove and not explore
-
     def settings(self, *, explore: bool) -> "Settings":
         """Return the settings for kernels; without `explore` the root gets no noise."""
         return Settings(
@@ -66,6 +59,21 @@ class SearchConfig:
             gumbel_scale=np.float32(1.0 if explore else 0.0),
             prove=self.prove,
         )
+
+
+class SearchOptions(TypedDict):
+    """Keyword arguments of every batched search."""
+
+    config: SearchConfig
+    num_games: int
+    """Number of trees, G."""
+    max_simulations: int
+    """Largest number of simulations of one `run`; the size of the trees follows from it."""
+    explore: bool
+    """Add noise at the root, as in self-play, whose policy targets come from simulations alone:
+    only without it is every root move tried once before the first simulation."""
+    seed: int
+    """Seed of that noise."""
 
 
 class Settings(NamedTuple):

@@ -2,7 +2,7 @@
 
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Unpack
 
 import numba
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rookery.base import namespace, parallel, seeds
 from rookery.games import Game, Repetitions, States
 from rookery.search import simulate
-from rookery.search.config import SearchConfig
-from rookery.search.decisions import Decisions, scatter_by_action
+from rookery.search.config import SearchOptions
+from rookery.search.decisions import DecisionArrays, Decisions, scatter_by_action
 from rookery.search.gumbel import visit_table
 from rookery.search.protocols import Evaluator
 from rookery.search.tree import new_tree
@@ -54,49 +54,27 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             one.prove_terminal_moves(tree, np.int64(g))
 
     @parallel
-    def decide(  # type: ignore[no-untyped-def]
-        tree, settings, num_games, actions, legal_policy, values, policy, visits
-    ):
+    def decide(tree, settings, num_games, out, policy, visits):  # type: ignore[no-untyped-def]
         for g in numba.prange(num_games):
-            one.decide(tree, settings, np.int64(g), actions, legal_policy, values)
-            scatter_by_action(tree, np.int64(g), legal_policy, policy, visits)
+            one.decide(tree, settings, np.int64(g), out)
+            scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
-    functions = {
-        "begin": begin,
-        "descend": descend,
-        "write_planes": write_planes,
-        "ascend": ascend,
-        "prove_terminal_moves": prove_terminal_moves,
-        "decide": decide,
-    }
+    functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
     return namespace(f"{rules.__name__}.search.{method}.cpu", functions)
 
 
 class CpuSearch:
     """G trees that grow together: one step is one simulation per tree and one evaluator call."""
 
-    def __init__(
-        self,
-        game: Game,
-        evaluator: Evaluator,
-        *,
-        config: SearchConfig,
-        num_games: int,
-        max_simulations: int,
-        explore: bool,
-        seed: int,
-    ) -> None:
-        """See `SearchOptions` for the keyword arguments."""
-        self.game = game
-        self.evaluator = evaluator
-        self.config = config
-        self.max_simulations = max_simulations
-        self.tree = new_tree(game, num_games, max_simulations)
-        self.tree.streams[:] = seeds(num_games, seed, "search")
-        self.evaluations = 0
-        self._settings = config.settings(explore=explore)
-        self._proves_terminal_moves = config.proves_terminal_moves(explore=explore)
-        self._kernels = bind(game.rules, config.method)
+    def __init__(self, game: Game, evaluator: Evaluator, **options: Unpack[SearchOptions]) -> None:
+        self.game, self.evaluator, self.evaluations = game, evaluator, 0
+        self.config, num_games = options["config"], options["num_games"]
+        self.max_simulations = options["max_simulations"]
+        self.tree = new_tree(game, num_games, self.max_simulations)
+        self.tree.streams[:] = seeds(num_games, options["seed"], "search")
+        self._settings = self.config.settings(explore=options["explore"])
+        self._proves_terminal_moves = self.config.prove and not options["explore"]
+        self._kernels = bind(game.rules, self.config.method)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property
@@ -126,7 +104,7 @@ class CpuSearch:
     def finish(self, simulations: int, num_games: int | None = None) -> Decisions:
         """Run the simulations that `begin` has scheduled, and decide."""
         count = num_games or len(self.tree.searches)
-        table = _cached_visit_table(self.config.considered, simulations)
+        table = visit_table(self.config.considered, simulations)
         needs_net = np.zeros(count, np.bool_)
         while True:
             self._kernels.descend(self.tree, self._settings, table, needs_net)
@@ -144,15 +122,9 @@ class CpuSearch:
         self.evaluations += len(games)
 
     def _decide(self, count: int) -> Decisions:
-        results = (
-            np.zeros(count, np.int32),
-            np.zeros((count, self.game.max_legal), np.float32),
-            np.zeros((count, 2), np.float32),
-            np.zeros((count, self.game.num_actions), np.float32),
-            np.zeros((count, self.game.num_actions), np.int32),
-        )
-        self._kernels.decide(self.tree, self._settings, count, *results)
-        return Decisions(*results)
-
-
-_cached_visit_table = cache(visit_table)
+        actions, values = np.zeros(count, np.int32), np.zeros((count, 2), np.float32)
+        out = DecisionArrays(actions, np.zeros((count, self.game.max_legal), np.float32), values)
+        policy = np.zeros((count, self.game.num_actions), np.float32)
+        visits = np.zeros((count, self.game.num_actions), np.int32)
+        self._kernels.decide(self.tree, self._settings, count, out, policy, visits)
+        return Decisions(*out, policy, visits)

@@ -1,6 +1,7 @@
 """Results of a search: the chosen move, the improved policy and the value of each root."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,8 @@ from rookery.base import Index, compiled
 from rookery.games import ONGOING
 from rookery.search import gumbel
 from rookery.search.tree import ROOT, Tree, edge_draw, edge_value, edges_of
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -23,16 +26,22 @@ class Decisions:
     """
 
     actions: NDArray[np.int32]
-    legal_policy: NDArray[np.float32]
-    values: NDArray[np.float32]
-    policy: NDArray[np.float32]
+    legal_policy: Floats
+    values: Floats
+    policy: Floats
     visits: NDArray[np.int32]
 
 
+class DecisionArrays(NamedTuple):
+    """The first fields of `Decisions` as kernels take them; `policy` is over the legal moves."""
+
+    actions: NDArray[np.int32]
+    policy: Floats
+    values: Floats
+
+
 @compiled
-def write_value(
-    tree: Tree, g: Index, policy: NDArray[np.float32], out: NDArray[np.float32]
-) -> None:
+def write_value(tree: Tree, g: Index, policy: Floats, out: Floats) -> None:
     """Write the root's value and draw probability: proved, or the mean under `policy`."""
     proof = tree.nodes[g, 0].proof
     if proof != ONGOING:
@@ -50,29 +59,18 @@ def write_value(
 
 
 @compiled
-def write_decision(
-    tree: Tree,
-    g: Index,
-    best: Index,
-    actions: NDArray[np.int32],
-    legal_policy: NDArray[np.float32],
-    values: NDArray[np.float32],
-) -> None:
+def write_decision(tree: Tree, g: Index, best: Index, out: DecisionArrays) -> None:
     """Write row g: the action of the root's edge `best`, the policy in `tree.scores`, the value."""
     first, count = edges_of(tree, g, ROOT)
     for i in range(count):
-        legal_policy[g, i] = tree.scores[g, i]
-    actions[g] = tree.edges[g, first + best].action
-    write_value(tree, g, legal_policy[g], values[g])
+        out.policy[g, i] = tree.scores[g, i]
+    out.actions[g] = tree.edges[g, first + best].action
+    write_value(tree, g, out.policy[g], out.values[g])
 
 
 @compiled
 def scatter_by_action(
-    tree: Tree,
-    g: Index,
-    legal_policy: NDArray[np.float32],
-    policy: NDArray[np.float32],
-    visits: NDArray[np.int32],
+    tree: Tree, g: Index, legal_policy: Floats, policy: Floats, visits: NDArray[np.int32]
 ) -> None:
     """Write row g of the policy and the visit counts by action."""
     first, count = edges_of(tree, g, ROOT)

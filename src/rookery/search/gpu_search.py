@@ -6,12 +6,13 @@ host replays.
 """
 
 from functools import cache
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
+from typing import Unpack
 
 import numpy as np
 import torch
 
-from rookery.base import seeds
+from rookery.base import namespace, seeds
 from rookery.games import Game, States, new_repetitions
 from rookery.gpu import (
     Graph,
@@ -26,10 +27,11 @@ from rookery.gpu import (
     zeros,
 )
 from rookery.search import simulate
-from rookery.search.config import SearchConfig
-from rookery.search.decisions import Decisions, scatter_by_action
+from rookery.search.config import SearchOptions
+from rookery.search.cpu_search import CpuSearch
+from rookery.search.decisions import DecisionArrays, Decisions, scatter_by_action
 from rookery.search.gumbel import visit_table
-from rookery.search.protocols import DeviceEvaluator
+from rookery.search.protocols import DeviceEvaluator, Evaluator, Search
 from rookery.search.tree import Tree, layout
 
 FREE_SIMULATIONS = np.int64(6)
@@ -40,7 +42,7 @@ A step takes as long as its slowest game; the limit keeps one game from delaying
 
 
 @cache
-def bind(rules: ModuleType, method: str) -> SimpleNamespace:
+def bind(rules: ModuleType, method: str) -> ModuleType:
     """Return the steps of `simulate.bind` as kernels with one thread per game."""
     one = simulate.bind(rules, method)
 
@@ -79,51 +81,32 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
             one.prove_terminal_moves(tree, np.int64(g))
 
     @kernel
-    def decide(  # type: ignore[no-untyped-def]
-        tree, settings, num_games, actions, legal_policy, values, policy, visits
-    ):
+    def decide(tree, settings, num_games, out, policy, visits):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < num_games:
-            one.decide(tree, settings, np.int64(g), actions, legal_policy, values)
-            scatter_by_action(tree, np.int64(g), legal_policy, policy, visits)
+            one.decide(tree, settings, np.int64(g), out)
+            scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
-    return SimpleNamespace(
-        begin=begin,
-        descend=descend,
-        write_planes=write_planes,
-        ascend=ascend,
-        prove_terminal_moves=prove_terminal_moves,
-        decide=decide,
-    )
+    functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
+    return namespace(f"{rules.__name__}.search.{method}.gpu", functions)
 
 
 class GpuTrees:
     """G trees on a GPU and their evaluation, shared by `GpuSearch` and self-play."""
 
     def __init__(
-        self,
-        game: Game,
-        evaluator: DeviceEvaluator,
-        *,
-        config: SearchConfig,
-        num_games: int,
-        max_simulations: int,
-        explore: bool,
-        seed: int,
+        self, game: Game, evaluator: DeviceEvaluator, **options: Unpack[SearchOptions]
     ) -> None:
-        """See `SearchOptions` for the keyword arguments."""
-        self.game = game
-        self.config = config
-        self.num_games = num_games
-        self.max_simulations = max_simulations
-        self.settings = config.settings(explore=explore)
-        self.proves_terminal_moves = config.proves_terminal_moves(explore=explore)
-        self.kernels = bind(game.rules, config.method)
+        self.game, self._evaluator, self.config = game, evaluator, options["config"]
+        self.num_games = num_games = options["num_games"]
+        self.max_simulations = options["max_simulations"]
+        self.settings = self.config.settings(explore=options["explore"])
+        self.proves_terminal_moves = self.config.prove and not options["explore"]
+        self.kernels = bind(game.rules, self.config.method)
         self.device = device = evaluator.device
-        self._evaluator = evaluator
-        arrays = layout(game, num_games, max_simulations)
+        arrays = layout(game, num_games, self.max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
-        copy_in(self.tree.streams, seeds(num_games, seed, "search"))
+        copy_in(self.tree.streams, seeds(num_games, options["seed"], "search"))
         cells = torch.arange(game.num_actions) if evaluator.cells is None else evaluator.cells
         as_tensor(self.tree.cells).copy_(cells)
         planes, height, width = game.planes_shape
@@ -135,12 +118,11 @@ class GpuTrees:
         """[G] whether the tree has a leaf to evaluate."""
         self.evaluations = torch.zeros(num_games, dtype=torch.int64, device=device)
         """[G] number of positions evaluated so far."""
-        self.answers = (
+        self.decisions = DecisionArrays(
             zeros(device, np.int32, num_games),
             zeros(device, np.float32, num_games, game.max_legal),
             zeros(device, np.float32, num_games, 2),
         )
-        """`actions`, `legal_policy` and `values` of `Decisions`."""
 
     def adapt(self) -> None:
         """Calibrate a quantized network on the leaves of the last step."""
@@ -167,11 +149,8 @@ class GpuSearch:
         self._trees = trees
         self._roots = zeros(device, self.roots.dtype, num_games)
         self._table = zeros(device, np.int32, trees.config.considered + 1, trees.max_simulations)
-        self._results = (
-            *trees.answers,
-            zeros(device, np.float32, num_games, game.num_actions),
-            zeros(device, np.int32, num_games, game.num_actions),
-        )
+        self._policy = zeros(device, np.float32, num_games, game.num_actions)
+        self._visits = zeros(device, np.int32, num_games, game.num_actions)
         self._step = Graph(self._simulate, device)
 
     @property
@@ -185,8 +164,10 @@ class GpuSearch:
         self._begin(simulations, count)
         for _ in range(simulations):
             self._step()
-        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *self._results)
-        return Decisions(*(to_host(result)[:count] for result in self._results))
+        arrays = (trees.decisions, self._policy, self._visits)
+        launch(trees.kernels.decide, count, trees.tree, trees.settings, count, *arrays)
+        results = (*trees.decisions, self._policy, self._visits)
+        return Decisions(*(to_host(result)[:count] for result in results))
 
     def _begin(self, simulations: int, count: int) -> None:
         """Copy the roots to the device, empty the trees, then evaluate and expand the roots."""
@@ -209,3 +190,12 @@ class GpuSearch:
         arguments = (trees.tree, trees.settings, self._table, trees.needs_net)
         launch(trees.kernels.descend, trees.num_games, *arguments)
         trees.evaluate()
+
+
+def new_search(
+    game: Game, evaluator: Evaluator | DeviceEvaluator, **options: Unpack[SearchOptions]
+) -> Search:
+    """Return a batched search on the device of `evaluator`."""
+    if isinstance(evaluator, DeviceEvaluator):
+        return GpuSearch(GpuTrees(game, evaluator, **options))
+    return CpuSearch(game, evaluator, **options)

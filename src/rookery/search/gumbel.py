@@ -6,6 +6,7 @@ move whose share of visits is furthest below the improved policy.
 """
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ def considered_visits(num_considered: int, simulations: int) -> list[int]:
     return sequence[:simulations]
 
 
+@cache
 def visit_table(considered: int, simulations: int) -> NDArray[np.int32]:
     """Return `considered_visits` for every number of moves, [considered + 1, simulations]."""
     rows = [considered_visits(count, simulations) for count in range(considered + 1)]
@@ -72,10 +74,7 @@ def completed_values(tree: Tree, g: Index, node: Index) -> tuple[Index, Index, N
 
 @compiled
 def score_edges(tree: Tree, settings: Settings, g: Index, node: Index) -> tuple[Index, Number]:
-    """Write log prior + weighted completed value of each edge to `tree.scores`.
-
-    Return the total visits and the highest score.
-    """
+    """Score edges by log prior + weighted completed value; return total visits and best score."""
     total, most, mixed = completed_values(tree, g, node)
     weight = np.float32(0.5) * settings.c_scale * (settings.c_visit + np.float32(most))
     first, count = edges_of(tree, g, node)

@@ -17,10 +17,7 @@ class Evaluator(Protocol):
     def __call__(
         self, planes: NDArray[np.float32], /
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return policy logits [G, A] and win-draw-loss probabilities [G, 3].
-
-        planes: [G, P, H, W] one position per row.
-        """
+        """Return logits [G, A] and win-draw-loss probabilities [G, 3] of planes [G, P, H, W]."""
 
 
 @runtime_checkable
@@ -32,10 +29,7 @@ class DeviceEvaluator(Protocol):
     """[A] column of each action's logit in a row of logits; None if it equals the action."""
 
     def forward(self, planes: Tensor, /) -> tuple[Tensor, Tensor]:
-        """Return policy logits [G, A or more] and win-draw-loss probabilities [G, 3].
-
-        planes: [G, P, H, W] one position per row, on the device as are the results.
-        """
+        """Return logits [G, A or more] and probabilities [G, 3] of planes [G, P, H, W]."""
 
     def adapt(self, planes: Tensor, /) -> None:
         """Calibrate the network on planes [G, P, H, W], if it is quantized."""

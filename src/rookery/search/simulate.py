@@ -35,10 +35,7 @@ PATH_REPETITIONS = 2
 
 @compiled
 def prove(tree: Tree, g: Index, node: Index) -> Index:
-    """Return the result of `node` if its edges prove it, else ONGOING.
-
-    One winning edge, or a proof of every edge, is enough.
-    """
+    """Return the result of `node` if a winning edge or all edges prove it, else ONGOING."""
     best: Index = -WIN
     is_proved = True
     first, count = edges_of(tree, g, node)
@@ -116,13 +113,11 @@ def bind_method(method_module: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def decide(tree, settings, g, actions, legal_policy, values):  # type: ignore[no-untyped-def]
+    def decide(tree, settings, g, out):  # type: ignore[no-untyped-def]
         """Write row g of the decisions; see `write_decision`."""
-        best = method_module.score_root(tree, settings, g)
-        write_decision(tree, g, best, actions, legal_policy, values)
+        write_decision(tree, g, method_module.score_root(tree, settings, g), out)
 
-    functions = {"select_leaf": select_leaf, "decide": decide}
-    return namespace(f"search.{method_module.__name__}", functions)
+    return namespace(f"search.{method_module.__name__}", [select_leaf, decide])
 
 
 def bind_repetition_checks(rules: ModuleType) -> ModuleType:
@@ -172,7 +167,7 @@ def bind_play(rules: ModuleType) -> ModuleType:
         repetitions.leaf(tree, g, node)
         tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
 
-    return namespace(f"{rules.__name__}.search.play", {"play_last_move": play_last_move})
+    return namespace(f"{rules.__name__}.search.play", [play_last_move])
 
 
 def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
@@ -206,10 +201,7 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
 
     @compiled
     def prove_terminal_moves(tree, g):  # type: ignore[no-untyped-def]
-        """Play every move of the expanded root once, and prove those that end the game.
-
-        A root with a winning move is proved won, and its search ends.
-        """
+        """Play every root move once, and prove those that end the game; a win ends the search."""
         search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
         first, count = edges_of(tree, g, ROOT)
         search.path_length = 1
@@ -230,20 +222,12 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
         """Write the input planes of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
-    functions = {
-        "add_leaf": add_leaf,
-        "expand": expand,
-        "prove_terminal_moves": prove_terminal_moves,
-        "write_planes": write_planes,
-    }
+    functions = [add_leaf, expand, prove_terminal_moves, write_planes]
     return namespace(f"{rules.__name__}.search.{method_module.__name__}.leaf", functions)
 
 
 def bind(rules: ModuleType, method: str) -> ModuleType:
-    """Bind the steps of a search to the rules of a game and a method.
-
-    They are `begin`, `descend`, `write_planes`, `ascend`, `prove_terminal_moves` and `decide`.
-    """
+    """Bind `begin`, `descend`, `write_planes`, `ascend`, `prove_terminal_moves` and `decide`."""
     steps, leaf = bind_method(METHOD_MODULES[method]), bind_leaf(rules, METHOD_MODULES[method])
     repetitions = bind_repetition_checks(rules)
 
@@ -280,12 +264,5 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         if tree.searches[g].path_length > 0:
             back_up(tree, settings, g, value, draw)
 
-    functions = {
-        "begin": begin,
-        "descend": descend,
-        "write_planes": leaf.write_planes,
-        "ascend": ascend,
-        "prove_terminal_moves": leaf.prove_terminal_moves,
-        "decide": steps.decide,
-    }
-    return namespace(f"{rules.__name__}.search.{method}", functions)
+    shared = [leaf.write_planes, leaf.prove_terminal_moves, steps.decide]
+    return namespace(f"{rules.__name__}.search.{method}", [begin, descend, ascend, *shared])

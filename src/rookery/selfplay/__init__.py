@@ -2,16 +2,14 @@
 
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cpu import CpuSelfPlay
-from rookery.selfplay.gpu import Enqueued, GpuSelfPlay
-from rookery.selfplay.report import Played, SelfPlayReport, merge_reports, report_rows
+from rookery.selfplay.gpu import GpuSelfPlay
+from rookery.selfplay.report import Played, SelfPlayReport, merge_reports
 
 __all__ = [
     "CpuSelfPlay",
-    "Enqueued",
     "GpuSelfPlay",
     "Played",
     "SelfPlayConfig",
     "SelfPlayReport",
     "merge_reports",
-    "report_rows",
 ]

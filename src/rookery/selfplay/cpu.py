@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import seeds
 from rookery.games import ONGOING, Game
 from rookery.replay import Rows, concatenate, new_rows
-from rookery.search import CpuSearch, Evaluator, SearchConfig
+from rookery.search import CpuSearch, DecisionArrays, Evaluator, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
 from rookery.selfplay.games import new_games
-from rookery.selfplay.kernels import Moves, bind, selfplay_params
-from rookery.selfplay.report import Played, report_rows
+from rookery.selfplay.kernels import bind, selfplay_params
+from rookery.selfplay.report import Counts, Played, report_rows
 
 
 class CpuSelfPlay:
@@ -42,8 +41,7 @@ class CpuSelfPlay:
         )
         self._params = selfplay_params(config, game)
         num_rows = max(MIN_ROWS, config.longest_game(game))
-        streams = seeds(config.games, seed, "selfplay")
-        self._games = new_games(game, config.games, num_rows, streams=streams)
+        self._games = new_games(game, config.games, num_rows, seed=seed)
         self._roots = game.blank_states(config.games)
         self._kernels = bind(game.rules)
         self._restart(np.arange(config.games))
@@ -57,8 +55,7 @@ class CpuSelfPlay:
         check: Callable[[], None] = lambda: None,
     ) -> Played:
         """Make `moves` moves in every game; `check` is called after each and may raise to stop."""
-        begun, evaluated = time.perf_counter(), self._search.evaluations
-        checks, errors = self._games.resign_checks.sum(), self._games.resign_errors.sum()
+        begun, before = time.perf_counter(), self._counts(0)
         simulations = self.config.simulations_at(progress)
         finished = [new_rows(self.game, 0)]
         for _ in range(moves):
@@ -66,15 +63,8 @@ class CpuSelfPlay:
             check()
         rows = concatenate(finished)
         rows.iterations[:] = iteration
-        report = report_rows(
-            rows,
-            positions=moves * self.config.games,
-            simulations=simulations,
-            evaluations=self._search.evaluations - evaluated,
-            seconds=time.perf_counter() - begun,
-            resign_checks=int(self._games.resign_checks.sum() - checks),
-            resign_errors=int(self._games.resign_errors.sum() - errors),
-        )
+        after, seconds = self._counts(moves * self.config.games), time.perf_counter() - begun
+        report = report_rows(rows, before, after, simulations=simulations, seconds=seconds)
         return Played(rows, report)
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -94,22 +84,22 @@ class CpuSelfPlay:
         for name, array in self.state().items():
             array[...] = state[name].view(array.dtype).reshape(array.shape)
 
+    def _counts(self, positions: int) -> Counts:
+        resigned = (self._games.resign_checks, self._games.resign_errors)
+        return Counts(positions, self._search.evaluations, *(int(each.sum()) for each in resigned))
+
     def _move(self, simulations: int) -> list[Rows]:
         """Make one move in every game; return the rows of the games that it ended."""
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
-        moves = Moves(decisions.actions, decisions.legal_policy, decisions.values)
+        found = DecisionArrays(decisions.actions, decisions.legal_policy, decisions.values)
         rows, *others = self._games
         repetitions = self._search.repetitions
-        self._kernels.advance(rows, tuple(others), self._roots, repetitions, moves, self._params)
-        ended = np.flatnonzero(self._games.results != ONGOING)
-        finished = [self._rows_of(int(g)) for g in ended]
+        self._kernels.advance(rows, tuple(others), self._roots, repetitions, found, self._params)
+        ended, lengths = np.flatnonzero(self._games.results != ONGOING), self._games.lengths
+        finished = [Rows(*(column[g, : lengths[g]].copy() for column in rows)) for g in ended]
         self._restart(ended)
         return finished
-
-    def _rows_of(self, g: int) -> Rows:
-        length = int(self._games.lengths[g])
-        return Rows(*(column[g, :length].copy() for column in self._games.rows))
 
     def _restart(self, indices: NDArray[Any]) -> None:
         rows, *others = self._games

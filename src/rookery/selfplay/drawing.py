@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rookery.base import Index, compiled, namespace, uniform
 from rookery.games import LOSS, ONGOING, bind_repetitions
 
+Streams = NDArray[np.uint64]
 TRIES = 8
 MIN_ROWS = 2
 """Openings are drawn in the rows that the game will fill, and need this many."""
@@ -20,11 +21,7 @@ NO_MOVE = np.int64(-1)
 
 @compiled
 def draw_index(
-    policy: NDArray[np.float32],
-    count: Index,
-    temperature: float,
-    streams: NDArray[np.uint64],
-    g: Index,
+    policy: NDArray[np.float32], count: Index, temperature: float, streams: Streams, g: Index
 ) -> int:
     """Draw one of the first `count` indices with probability policy ** (1 / temperature)."""
     total = 0.0
@@ -42,7 +39,7 @@ def draw_index(
 
 
 @compiled
-def draw_opening_plies(share: float, most: int, streams: NDArray[np.uint64], g: Index) -> int:
+def draw_opening_plies(share: float, most: int, streams: Streams, g: Index) -> int:
     """Draw how many random moves the next game begins with."""
     if uniform(streams, g) >= share:
         return 0
@@ -63,7 +60,7 @@ def bind_openings(rules: ModuleType) -> ModuleType:
                 return True
         return False
 
-    threats = namespace(f"{rules.__name__}.threats", {"can_win": can_win})
+    threats = namespace(f"{rules.__name__}.threats", [can_win])
 
     @compiled
     def draw_ply(state, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
@@ -80,7 +77,7 @@ def bind_openings(rules: ModuleType) -> ModuleType:
         return action if is_ongoing else NO_MOVE
 
     repeats = bind_repetitions(rules)
-    plies_of = namespace(f"{rules.__name__}.plies", {"draw_ply": draw_ply})
+    plies_of = namespace(f"{rules.__name__}.plies", [draw_ply])
 
     @compiled
     def open_game(states, repetitions, plies, scratch, legal, streams, g):  # type: ignore[no-untyped-def]
@@ -94,4 +91,4 @@ def bind_openings(rules: ModuleType) -> ModuleType:
             repeats.play(repetitions, states[g], action, g)
         return True
 
-    return namespace(f"{rules.__name__}.openings", {"open_game": open_game})
+    return namespace(f"{rules.__name__}.openings", [open_game])

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.base import Index, Number, compiled
+from rookery.base import Index, Number, compiled, seeds
 from rookery.games import ONGOING, Game
 from rookery.gpu import copy_in, zeros
 from rookery.replay import Rows, copy_row, new_rows, to_unit
@@ -18,16 +18,16 @@ class Games(NamedTuple):
     """G games in progress with T rows each. A game's rows may follow those of finished games.
 
     rows: [G, T] the positions searched so far; see `replay.Rows`.
-    firsts: [G] row of the game's first position; rows before it belong to finished games.
-    lengths: [G] positions searched.
-    openings: [G] random opening moves.
-    results: [G] ONGOING, or the result for the player to move in the first position.
-    streams: [G] states of `base.uniform`.
-    never_resigns: [G] whether the game is played to its end to check resignation.
-    would_resign: [G] who would have resigned in such a game: 1 the player to move in the first
+    firsts: [G] int32 row of the game's first position; rows before it belong to finished games.
+    lengths: [G] int32 positions searched.
+    openings: [G] int32 random opening moves.
+    results: [G] int8 ONGOING, or the result for the player to move in the first position.
+    streams: [G] uint64 states of `base.uniform`.
+    never_resigns: [G] int8 whether the game is played to its end to check resignation.
+    would_resign: [G] int8 who would have resigned in such a game: 1 the player to move in the first
         position, -1 the other one, 0 none.
-    resign_checks: [G] games so far in which one player would have resigned.
-    resign_errors: [G] of those, games that this player did not lose.
+    resign_checks: [G] int32 games so far in which one player would have resigned.
+    resign_errors: [G] int32 of those, games that this player did not lose.
     """
 
     rows: Rows
@@ -43,31 +43,14 @@ class Games(NamedTuple):
 
 
 def new_games(
-    game: Game,
-    num_games: int,
-    num_rows: int,
-    *,
-    streams: NDArray[np.uint64],
-    device: torch.device = CPU,
+    game: Game, num_games: int, num_rows: int, *, seed: int, device: torch.device = CPU
 ) -> Games:
     """Allocate `num_games` games of `num_rows` rows; they must be started."""
-
-    def column(dtype: Any) -> Any:
-        return zeros(device, dtype, num_games)
-
-    games = Games(
-        rows=new_rows(game, num_games, num_rows, device=device),
-        firsts=column(np.int32),
-        lengths=column(np.int32),
-        openings=column(np.int32),
-        results=column(np.int8),
-        streams=column(np.uint64),
-        never_resigns=column(np.int8),
-        would_resign=column(np.int8),
-        resign_checks=column(np.int32),
-        resign_errors=column(np.int32),
-    )
-    copy_in(games.streams, streams)
+    int8, int32 = np.int8, np.int32
+    dtypes = (int32, int32, int32, int8, np.uint64, int8, int8, int32, int32)
+    rows = new_rows(game, num_games, num_rows, device=device)
+    games = Games(rows, *(zeros(device, dtype, num_games) for dtype in dtypes))
+    copy_in(games.streams, seeds(num_games, seed, "selfplay"))
     return games
 
 

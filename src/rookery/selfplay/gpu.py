@@ -1,30 +1,71 @@
 """Self-play on a GPU: the host replays waves and fetches the games that have ended."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from rookery.base import seeds
 from rookery.games import Game
-from rookery.gpu import Graph, Stopwatch, as_tensor, copy_in, launch, view, zeros
+from rookery.gpu import Graph, Stopwatch, as_tensor, launch, view, zeros
+from rookery.replay import Rows, fetch, new_rows
 from rookery.search import DeviceEvaluator, GpuTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
-from rookery.selfplay.finished import Counts, FinishedRows
 from rookery.selfplay.games import new_games
 from rookery.selfplay.gpu_kernels import Arena, Schedule, bind
-from rookery.selfplay.kernels import Moves, selfplay_params
+from rookery.selfplay.kernels import selfplay_params
 from rookery.selfplay.packing import pack_games, unpack_games
-from rookery.selfplay.report import Played, report_rows
+from rookery.selfplay.report import Counts, Played, report_rows
 
 WAVES = 8
 """Waves per graph; games that have ended wait for the next one."""
 SPARE = 2
 """A game has rows for this many of the longest games and of the moves between collections."""
+
+
+@cache
+def _copy_stream(device: torch.device) -> torch.cuda.Stream:
+    """Return a stream beside the one that computes."""
+    return torch.cuda.Stream(device)
+
+
+class FinishedRows:
+    """A buffer that the GPU fills with finished games while the host does something else."""
+
+    def __init__(self, game: Game, capacity: int, device: torch.device) -> None:
+        self._rows = new_rows(game, capacity, device=device)
+        self._used = torch.zeros(2, dtype=torch.int64, device=device)
+        self._counts = torch.zeros(6, dtype=torch.int64, pin_memory=device.type == "cuda")
+        self._is_filled = torch.cuda.Event() if device.type == "cuda" else None
+
+    def fill(self, collect: Callable[[Rows, Any], None], *counters: Tensor) -> None:
+        """Enqueue `collect(rows, used)`, and the copy of the counts to the host.
+
+        `counters` [G] are the `Counts` of each game.
+        """
+        self._used.zero_()
+        collect(self._rows, view(self._used))
+        counts = torch.cat([self._used, torch.stack([each.sum() for each in counters])])
+        self._counts.copy_(counts, non_blocking=True)
+        if self._is_filled is not None:
+            self._is_filled.record()
+
+    def fetch(self) -> tuple[Rows, Counts]:
+        """Return the rows in host memory and the counts; wait for them alone."""
+        if self._is_filled is None:
+            return self._read()
+        self._is_filled.synchronize()
+        with torch.cuda.stream(_copy_stream(self._used.device)):
+            return self._read()
+
+    def _read(self) -> tuple[Rows, Counts]:
+        _, num_rows, *counts = map(int, self._counts)
+        return fetch(self._rows, num_rows), Counts(*counts)
 
 
 @dataclass(frozen=True)
@@ -70,7 +111,7 @@ class GpuSelfPlay:
         self._graph = Graph(self._waves, self._device)
         self._positions.zero_()  # the capture's own waves are not counted
         self._trees.evaluations.zero_()
-        self._counts = Counts(0, 0, 0, 0, 0, 0)
+        self._counts = Counts(0, 0, 0, 0)
 
     def start(self, moves: int, *, progress: float, iteration: int) -> Enqueued:
         """Enqueue about `moves` moves of every game; two such calls may be unfinished."""
@@ -84,15 +125,8 @@ class GpuSelfPlay:
         """Return the games that have ended, in host memory; wait for the device."""
         rows, counts = enqueued.finished.fetch()
         before, self._counts = self._counts, counts
-        report = report_rows(
-            rows,
-            positions=counts.positions - before.positions,
-            simulations=enqueued.simulations,
-            evaluations=counts.evaluations - before.evaluations,
-            seconds=enqueued.stopwatch.seconds(),
-            resign_checks=counts.resign_checks - before.resign_checks,
-            resign_errors=counts.resign_errors - before.resign_errors,
-        )
+        simulations, seconds = enqueued.simulations, enqueued.stopwatch.seconds()
+        report = report_rows(rows, before, counts, simulations=simulations, seconds=seconds)
         return Played(rows, report)
 
     def play_waves(self, moves: int, *, progress: float) -> int:
@@ -129,7 +163,7 @@ class GpuSelfPlay:
         checks, errors = (
             int(as_tensor(each).sum()) for each in (games.resign_checks, games.resign_errors)
         )
-        self._counts = replace(self._counts, resign_checks=checks, resign_errors=errors)
+        self._counts = self._counts._replace(resign_checks=checks, resign_errors=errors)
         self._launch("begin", self._arena)
 
     def _waves(self) -> None:
@@ -158,13 +192,12 @@ class GpuSelfPlay:
 
     def _new_arena(self, considered: int, num_rows: int, seed: int) -> Arena:
         count, game, trees = self.config.games, self._game, self._trees
-        streams = seeds(count, seed, "selfplay")
         return Arena(
             tree=trees.tree,
             settings=trees.settings,
-            games=new_games(game, count, num_rows, streams=streams, device=self._device),
+            games=new_games(game, count, num_rows, seed=seed, device=self._device),
             roots=zeros(self._device, game.state_dtype, count),
-            moves=Moves(*trees.answers),
+            found=trees.decisions,
             params=selfplay_params(self.config, game),
             schedule=self._new_schedule(considered),
             positions=view(self._positions),
@@ -175,12 +208,9 @@ class GpuSelfPlay:
         tables = np.zeros((len(counts), considered + 1, counts.max()), np.int32)
         for table, count in zip(tables, counts, strict=True):
             table[:, :count] = visit_table(considered, int(count))
-        schedule = Schedule(
-            simulations=zeros(self._device, np.int32, *counts.shape),
-            tables=zeros(self._device, np.int32, *tables.shape),
+        return Schedule(
+            simulations=view(torch.from_numpy(counts).to(self._device)),
+            tables=view(torch.from_numpy(tables).to(self._device)),
             step=zeros(self._device, np.int32, 1),
             step_of_game=zeros(self._device, np.int32, self.config.games),
         )
-        copy_in(schedule.simulations, counts)
-        copy_in(schedule.tables, tables)
-        return schedule

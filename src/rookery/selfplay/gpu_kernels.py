@@ -7,7 +7,7 @@ their rows. A game that finds no space in the output waits for the next collecti
 """
 
 from functools import cache
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from rookery.base import compiled, namespace
 from rookery.games import ONGOING
 from rookery.gpu import cuda, kernel
-from rookery.search import FREE_SIMULATIONS, bind_simulation, repetitions_of
+from rookery.search import FREE_SIMULATIONS, DecisionArrays, bind_simulation, repetitions_of
 from rookery.selfplay.games import Games, count_finished, take_finished
-from rookery.selfplay.kernels import Moves, SelfPlayParams, bind_one
+from rookery.selfplay.kernels import SelfPlayParams, bind_one
 
 
 class Schedule(NamedTuple):
@@ -42,7 +42,7 @@ class Arena(NamedTuple):
     settings: Any
     games: Games
     roots: Any
-    moves: Moves
+    found: DecisionArrays
     params: SelfPlayParams
     schedule: Schedule
     positions: Any
@@ -60,14 +60,14 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         arena.schedule.step_of_game[g] = step
         search.begin(arena.tree, np.int64(arena.schedule.simulations[step]), g)
 
-    searches = namespace(f"{rules.__name__}.{method}.searches", {"begin": begin})
+    searches = namespace(f"{rules.__name__}.{method}.searches", [begin])
 
     @compiled
     def move(arena, g):  # type: ignore[no-untyped-def]
         """Make the move that the search of game g has found, and search the next position."""
-        moves, games = arena.moves, arena.games
-        search.decide(arena.tree, arena.settings, g, moves.actions, moves.policy, moves.values)
-        play.advance(games, arena.roots, repetitions_of(arena.tree), moves, arena.params, g)
+        tree, games = arena.tree, arena.games
+        search.decide(tree, arena.settings, g, arena.found)
+        play.advance(games, arena.roots, repetitions_of(tree), arena.found, arena.params, g)
         arena.positions[g] += 1
         if games.results[g] == ONGOING:
             searches.begin(arena, g)
@@ -79,12 +79,11 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         play.restart(arena.games, arena.roots, repetitions_of(arena.tree), arena.params, g)
         searches.begin(arena, g)
 
-    functions = {"begin": begin, "move": move, "renew": renew}
-    return namespace(f"{rules.__name__}.{method}.steps", functions)
+    return namespace(f"{rules.__name__}.{method}.steps", [begin, move, renew])
 
 
 @cache
-def bind(rules: ModuleType, method: str) -> SimpleNamespace:
+def bind(rules: ModuleType, method: str) -> ModuleType:
     """Return `begin`, `find_done`, `step`, `renew` and `collect` as kernels, for one game."""
     one, search = _bind_steps(rules, method), bind_simulation(rules, method)
 
@@ -135,6 +134,5 @@ def bind(rules: ModuleType, method: str) -> SimpleNamespace:
                     take_finished(games, np.int64(g), rows, np.int64(first), np.int64(iteration))
                     cuda.atomic.max(used, 1, first + finished)
 
-    return SimpleNamespace(
-        begin=begin, find_done=find_done, step=step, renew=renew, collect=collect
-    )
+    kernels = [begin, find_done, step, renew, collect]
+    return namespace(f"{rules.__name__}.{method}.selfplay_kernels", kernels)

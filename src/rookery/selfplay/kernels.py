@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from rookery.base import Index, compiled, namespace, parallel, uniform
 from rookery.games import DRAW, LOSS, ONGOING, Game, bind_repetitions
+from rookery.search import DecisionArrays
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import bind_openings, draw_index, draw_opening_plies
 from rookery.selfplay.games import Games, check_resignation, label_rows, resigns, write_policy
@@ -29,52 +29,34 @@ class SelfPlayParams(NamedTuple):
 
 def selfplay_params(config: SelfPlayConfig, game: Game) -> SelfPlayParams:
     """Return the settings that kernels need."""
-    return SelfPlayParams(
-        temperature=config.temperature,
-        temperature_plies=config.temperature_plies,
-        opening_share=config.opening_share,
-        opening_plies=config.opening_plies,
-        resign=config.resign,
-        resign_check=config.resign_check,
-        max_plies=config.longest_game(game),
-    )
-
-
-class Moves(NamedTuple):
-    """The decisions of G searches, as kernels take them (see `search.Decisions`).
-
-    actions: [G] the moves found best.
-    policy: [G, L] over the legal moves, in the rules' order.
-    values: [G, 2] value and draw probability.
-    """
-
-    actions: NDArray[np.int32]
-    policy: NDArray[np.float32]
-    values: NDArray[np.float32]
+    numbers = {name: getattr(config, name) for name in SelfPlayParams._fields}
+    return SelfPlayParams(**numbers)._replace(max_plies=config.longest_game(game))
 
 
 @compiled
-def choose(games: Games, moves: Moves, params: SelfPlayParams, row: Index, g: Index) -> Index:
+def choose(
+    games: Games, found: DecisionArrays, params: SelfPlayParams, row: Index, g: Index
+) -> Index:
     """Return the move to make: drawn from the policy in the first plies, then the best."""
     if games.openings[g] + games.lengths[g] < params.temperature_plies:
         count = np.int64(games.rows.num_legal[g, row])
-        index = draw_index(moves.policy[g], count, params.temperature, games.streams, g)
+        index = draw_index(found.policy[g], count, params.temperature, games.streams, g)
         return np.int64(games.rows.legal[g, row, index])
-    return np.int64(moves.actions[g])
+    return np.int64(found.actions[g])
 
 
 def _bind_rows(rules: ModuleType) -> ModuleType:
     @compiled
-    def write(games, roots, moves, row, g):  # type: ignore[no-untyped-def]
+    def write(games, roots, found, row, g):  # type: ignore[no-untyped-def]
         """Store the position with its legal actions, policy and value."""
         rows = games.rows
         rows.states[g, row] = roots[g]
-        rows.values[g, row] = moves.values[g, 0]
-        rows.draws[g, row] = moves.values[g, 1]
+        rows.values[g, row] = found.values[g, 0]
+        rows.draws[g, row] = found.values[g, 1]
         rows.num_legal[g, row] = rules.legal(roots[g], rows.legal[g, row])
-        write_policy(games, moves.policy[g], row, g)
+        write_policy(games, found.policy[g], row, g)
 
-    return namespace(f"{rules.__name__}.rows", {"write": write})
+    return namespace(f"{rules.__name__}.rows", [write])
 
 
 def bind_one(rules: ModuleType) -> ModuleType:
@@ -82,11 +64,11 @@ def bind_one(rules: ModuleType) -> ModuleType:
     rows, openings, repeats = _bind_rows(rules), bind_openings(rules), bind_repetitions(rules)
 
     @compiled
-    def advance(games, roots, repetitions, moves, params, g):  # type: ignore[no-untyped-def]
+    def advance(games, roots, repetitions, found, params, g):  # type: ignore[no-untyped-def]
         """Make a move in game g; set its result and label its rows if that ends it."""
         row = np.int64(games.firsts[g] + games.lengths[g])
-        rows.write(games, roots, moves, row, g)
-        action = choose(games, moves, params, row, g)
+        rows.write(games, roots, found, row, g)
+        action = choose(games, found, params, row, g)
         games.rows.moves[g, row] = action
         games.lengths[g] += 1
         repeats.play(repetitions, roots[g], action, g)
@@ -97,7 +79,7 @@ def bind_one(rules: ModuleType) -> ModuleType:
             games.results[g] = -mover * outcome
         elif games.openings[g] + games.lengths[g] >= params.max_plies:
             games.results[g] = DRAW
-        elif resigns(games, params.resign, moves.values[g, 0], mover, g):
+        elif resigns(games, params.resign, found.values[g, 0], mover, g):
             games.results[g] = mover * LOSS
         if games.results[g] != ONGOING:
             check_resignation(games, g)
@@ -119,7 +101,7 @@ def bind_one(rules: ModuleType) -> ModuleType:
         if params.resign > 0:
             games.never_resigns[g] = uniform(games.streams, g) < params.resign_check
 
-    return namespace(f"{rules.__name__}.selfplay", {"advance": advance, "restart": restart})
+    return namespace(f"{rules.__name__}.selfplay", [advance, restart])
 
 
 @cache
@@ -131,9 +113,9 @@ def bind(rules: ModuleType) -> ModuleType:
     one = bind_one(rules)
 
     @parallel
-    def advance(rows, others, roots, repetitions, moves, params):  # type: ignore[no-untyped-def]
+    def advance(rows, others, roots, repetitions, found, params):  # type: ignore[no-untyped-def]
         for g in numba.prange(roots.shape[0]):
-            one.advance(Games(rows, *others), roots, repetitions, moves, params, np.int64(g))
+            one.advance(Games(rows, *others), roots, repetitions, found, params, np.int64(g))
 
     @parallel
     def restart(rows, others, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
@@ -141,4 +123,4 @@ def bind(rules: ModuleType) -> ModuleType:
             g = np.int64(indices[i])
             one.restart(Games(rows, *others), roots, repetitions, params, g)
 
-    return namespace(f"{rules.__name__}.selfplays", {"advance": advance, "restart": restart})
+    return namespace(f"{rules.__name__}.selfplays", [advance, restart])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,57 +46,50 @@ class Played:
 
 def merge_reports(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
     """Return the report of several periods that passed side by side."""
-    games = max(sum(report.games for report in reports), 1)
 
-    def mean(name: str) -> float:
-        """Return the mean over games."""
-        return float(sum(getattr(report, name) * report.games for report in reports) / games)
+    def total(name: str) -> Any:
+        return sum(getattr(report, name) for report in reports)
 
-    return SelfPlayReport(
-        games=sum(report.games for report in reports),
-        positions=sum(report.positions for report in reports),
-        simulations=sum(report.simulations for report in reports),
-        evaluations=sum(report.evaluations for report in reports),
-        seconds=max((report.seconds for report in reports), default=0.0),
-        mean_length=mean("mean_length"),
-        first_wins=mean("first_wins"),
-        draws=mean("draws"),
-        duplicate_games=mean("duplicate_games"),
-        resign_checks=sum(report.resign_checks for report in reports),
-        resign_errors=sum(report.resign_errors for report in reports),
-    )
+    def mean(name: str) -> Any:
+        weighted = sum(getattr(report, name) * report.games for report in reports)
+        return float(weighted / max(total("games"), 1))
+
+    totals = {name: total(name) for name in ("games", "simulations", *Counts._fields)}
+    means = {name: mean(name) for name in ("mean_length", "first_wins", "draws", "duplicate_games")}
+    seconds = max((report.seconds for report in reports), default=0.0)
+    return SelfPlayReport(**totals, **means, seconds=seconds)
+
+
+class Counts(NamedTuple):
+    """What had been counted in all games at some point of self-play."""
+
+    positions: int
+    evaluations: int
+    resign_checks: int
+    resign_errors: int
 
 
 def report_rows(
-    rows: Rows,
-    *,
-    positions: int,
-    simulations: int,
-    evaluations: int,
-    seconds: float,
-    resign_checks: int,
-    resign_errors: int,
+    rows: Rows, before: Counts, after: Counts, *, simulations: int, seconds: float
 ) -> SelfPlayReport:
-    """Return the report of a period that searched `positions` and whose finished games are `rows`.
+    """Return the report of a period with counts before and after, whose finished games are `rows`.
 
     `simulations` are per position; `rows` are in host memory.
     """
+    counted = Counts(*(new - old for old, new in zip(before, after, strict=True)))
     starts = game_starts(rows)
     number = max(len(starts), 1)
     ends = np.append(starts[1:], count(rows)) - 1 if len(starts) else starts
     results = np.where(rows.plies[starts] % 2 == 0, rows.results[starts], -rows.results[starts])
     return SelfPlayReport(
+        **counted._asdict(),
         games=len(starts),
-        positions=positions,
-        simulations=positions * simulations,
-        evaluations=evaluations,
+        simulations=counted.positions * simulations,
         seconds=seconds,
         mean_length=float((rows.plies[ends] + 1).sum()) / number,
         first_wins=float((results > 0).sum()) / number,
         draws=float((results == 0).sum()) / number,
         duplicate_games=(len(starts) - len(np.unique(_hash_games(rows, starts)))) / number,
-        resign_checks=resign_checks,
-        resign_errors=resign_errors,
     )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rookery.base import IllegalPosition
-from rookery.games.chess.attacks import flip_vertical
-from rookery.games.chess.check_info import is_check
+from rookery.games.chess.attacks import flip_vertical, is_check
 from rookery.games.chess.moves import clear_useless_en_passant
 from rookery.games.game import State
 

@@ -25,15 +25,17 @@ from rookery.games.chess.attacks import (
     U9,
     U16,
     U63,
+    CheckInfo,
     U,
     adjacent,
     bishop_attacks,
+    check_info,
     flip_vertical,
     king_attacks,
     knight_attacks,
+    occupied_squares,
     rook_attacks,
 )
-from rookery.games.chess.check_info import CheckInfo, check_info
 from rookery.games.game import DRAW, LOSS, ONGOING, State
 
 U4, U6, U12 = U(4), U(6), U(12)
@@ -98,10 +100,7 @@ def pawn_captures(state: State, info: CheckInfo) -> tuple[Bits, Bits]:
 
 @compiled
 def en_passant_capturers(state: State, info: CheckInfo) -> Bits:
-    """Return the pawns that can capture en passant.
-
-    Each capture is tried, because two pawns leave the rank at once.
-    """
+    """Return the pawns that can capture en passant; tried, as two pawns leave the rank at once."""
     target, found = state.passant, U0
     if not target:
         return found
@@ -263,9 +262,7 @@ def promote(state: State, target: Bits, piece: Bits) -> None:
 @compiled
 def switch_sides(state: State, passant: Bits) -> None:
     """Give the move to the other player and flip the board."""
-    occupied = state.pawns | state.knights | state.bishops
-    occupied |= state.rooks | state.queens | state.kings
-    state.own = flip_vertical(occupied & ~state.own)
+    state.own = flip_vertical(occupied_squares(state) & ~state.own)
     state.pawns, state.knights = flip_vertical(state.pawns), flip_vertical(state.knights)
     state.bishops, state.rooks = flip_vertical(state.bishops), flip_vertical(state.rooks)
     state.queens, state.kings = flip_vertical(state.queens), flip_vertical(state.kings)
@@ -280,11 +277,7 @@ def play(state: State, action: Index) -> None:
     move = U(FROM_TO[action])
     origin, target, piece = U1 << (move & U63), U1 << (move >> U6 & U63), move >> U12
     is_pawn, is_king = state.pawns & origin, state.kings & origin
-    is_capture = (
-        target
-        & ~state.own
-        & (state.pawns | state.knights | state.bishops | state.rooks | state.queens)
-    )
+    is_capture = target & ~state.own & occupied_squares(state)
     state.clock = 0 if is_pawn or is_capture else state.clock + 1
     state.repeats = 0
     move_piece(state, origin, target)

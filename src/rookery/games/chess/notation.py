@@ -7,7 +7,7 @@ import numpy as np
 
 from rookery.base import IllegalPosition
 from rookery.games.chess.actions import ACTION_OF, FROM_TO, MAX_LEGAL, UNDERPROMOTION_OF
-from rookery.games.chess.check_info import is_check
+from rookery.games.chess.attacks import is_check
 from rookery.games.chess.fen import (
     KINDS,
     LETTERS,
@@ -30,13 +30,11 @@ CASTLING_MOVES = {"O-O": (4, 6), "O-O-O": (4, 2)}  # origin and target of the ki
 def read_position(state: State, text: str, make: Callable[[State, int], None] = play) -> None:
     """Set `state` from a FEN, `startpos`, or either followed by `moves e2e4 ...`."""
     text, _, moves = text.partition(" moves ")
-    if text in ("", "startpos"):
-        start(state)
-    elif not text.count("/"):
-        start(state)
-        moves = f"{text} {moves}"
-    else:
+    if "/" in text:
         read_fen(state, text)
+    else:
+        start(state)
+        moves = moves if text in ("", "startpos") else f"{text} {moves}"
     for move in moves.split():
         make(state, read_move(state, move))
 
@@ -77,16 +75,12 @@ def read_move(state: State, text: str) -> int:
 
 def find_move(state: State, text: str) -> int | None:
     """Return the legal action that `text` describes, or None; the game may be a draw already."""
-    return _find_uci(state, text) if UCI_MOVE.fullmatch(text) else _find_san(state, text)
-
-
-def _find_uci(state: State, text: str) -> int | None:
     found = UCI_MOVE.fullmatch(text)
-    assert found is not None
+    if not found:
+        return _find_san(state, text)
     origin, target = (flip_square(SQUARES.index(square), state) for square in found.groups()[:2])
     pair = origin + 64 * target
-    piece = found[3]
-    under = UNDERPROMOTION_LETTERS.find(piece) if piece else -1
+    under = UNDERPROMOTION_LETTERS.find(found[3]) if found[3] else -1
     action = int(ACTION_OF[pair]) if under < 0 else int(UNDERPROMOTION_OF[pair]) + under
     is_legal = action in legal_actions(state) and write_move(state, action) == text
     return action if is_legal else None
@@ -96,17 +90,14 @@ def _find_san(state: State, text: str) -> int | None:
     """Return the only legal move that matches; check marks and disambiguation are optional."""
     plain = text.rstrip("+#!?").replace("0", "O")
     if plain in CASTLING_MOVES:
-        return _find_castling(state, *CASTLING_MOVES[plain])
+        origin, target = CASTLING_MOVES[plain]
+        castling = int(ACTION_OF[origin + 64 * target])
+        is_king = int(state.kings) >> origin & 1
+        return castling if is_king and castling in legal_actions(state) else None
     found = SAN_MOVE.fullmatch(plain)
     matching = [a for a in legal_actions(state) if _matches(state, a, found)] if found else []
     is_invalid = len(matching) != 1 or ("x" in plain and "x" not in _san_body(state, matching[0]))
     return None if is_invalid else matching[0]
-
-
-def _find_castling(state: State, origin: int, target: int) -> int | None:
-    action = int(ACTION_OF[origin + 64 * target])
-    is_king = _piece_letter(state, origin) == "k" if occupied_bits(state) >> origin & 1 else False
-    return action if is_king and action in legal_actions(state) else None
 
 
 def _matches(state: State, action: int, found: re.Match[str]) -> bool:
@@ -127,9 +118,7 @@ def write_san(state: State, action: int) -> str:
     """Return a move in SAN: `e4`, `Nbd7`, `exd8=Q+`, `O-O`."""
     after = state.copy()
     play(after, action)
-    mark = ""
-    if is_check(after):
-        mark = "#" if outcome(after) == LOSS else "+"
+    mark = ("#" if outcome(after) == LOSS else "+") if is_check(after) else ""
     return _san_body(state, action) + mark
 
 
@@ -140,14 +129,10 @@ def _san_body(state: State, action: int) -> str:
     if letter == "k" and abs(origin - target) == 2:
         return "O-O" if target > origin else "O-O-O"
     if letter == "p":
-        is_capture = origin % 8 != target % 8
-        return (f"{uci[0]}x" if is_capture else "") + uci[2:4] + _promotion(uci)
+        capture = f"{uci[0]}x" if origin % 8 != target % 8 else ""
+        return capture + uci[2:4] + (f"={uci[4].upper()}" if uci[4:] else "")
     is_capture = bool(occupied_bits(state) >> target & 1)
     return letter.upper() + _disambiguation(state, action, letter) + "x" * is_capture + uci[2:4]
-
-
-def _promotion(uci: str) -> str:
-    return f"={uci[4].upper()}" if len(uci) > 4 else ""
 
 
 def _piece_letter(state: State, square: int) -> str:

@@ -31,15 +31,11 @@ def with_option(plain: ModuleType, option: str) -> ModuleType:
     found = OPTION.fullmatch(option)
     if found is None:
         raise UnknownName("variant of chess:", option, [f"history={n}" for n in range(1, 9)])
-    return with_history(plain, int(found[1]))
-
-
-def with_history(plain: ModuleType, count: int) -> ModuleType:
-    """Return the rules of `plain` chess with `count` earlier positions in state and planes."""
+    count = int(found[1])
     module = ModuleType(f"{plain.__name__}.history_{count}", __doc__)
-    vars(module).update({name: getattr(plain, name) for name in plain.__all__})
-    vars(module).update(_functions(count))
+    names = {name: value for name, value in vars(plain).items() if not name.startswith("_")}
     vars(module).update(
+        {**names, **_functions(count)},
         __file__=__file__,
         NAME=f"{plain.NAME}:history={count}",
         STATE=_with_past(STATE, count),

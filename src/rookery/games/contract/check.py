@@ -9,39 +9,23 @@ from dataclasses import dataclass
 from functools import partial
 
 from rookery.base import generator
+from rookery.games.contract import positions
 from rookery.games.contract.compilation import check_compiled
 from rookery.games.contract.notation import check_notation
-from rookery.games.contract.positions import (
-    check_copies,
-    check_legality,
-    check_perspective,
-    check_planes,
-    check_start,
-    check_termination,
-)
-from rookery.games.contract.random_games import (
-    CheckFailed,
-    CheckWarning,
-    RandomGames,
-    play_random_game,
-)
-from rookery.games.contract.repetitions import check_repetitions
-from rookery.games.contract.symmetries import check_symmetries
-from rookery.games.contract.tables import check_tables
+from rookery.games.contract.random_games import CheckFailed, CheckWarning, RandomGames
+from rookery.games.contract.tables import check_symmetries, check_tables
 from rookery.games.game import Game
 
-MAX_MOVES = 1_500
-"""No further game is started after this many moves."""
 CHECKS: dict[str, Callable[[RandomGames], str]] = {
-    "start": check_start,
-    "legality": check_legality,
-    "termination": check_termination,
-    "perspective": check_perspective,
-    "planes": check_planes,
+    "start": positions.check_start,
+    "legality": positions.check_legality,
+    "termination": positions.check_termination,
+    "perspective": positions.check_perspective,
+    "planes": positions.check_planes,
     "symmetries": check_symmetries,
-    "copies": check_copies,
+    "copies": positions.check_copies,
     "compiled": check_compiled,
-    "repetitions": check_repetitions,
+    "repetitions": positions.check_repetitions,
     "notation": check_notation,
 }
 
@@ -66,18 +50,10 @@ def check_game(game: Game, *, games: int = 50, seed: int = 0) -> list[CheckResul
     """
     played = RandomGames(game, lines=[], rng=generator(seed, "contract", games))
     results = [_run("tables", partial(check_tables, game))]
-    results.append(_run("playable", partial(_play_games, played, games)))
+    results.append(_run("playable", partial(played.play, games)))
     if results[-1].passed:
         results += [_run(name, partial(check, played)) for name, check in CHECKS.items()]
     return results
-
-
-def _play_games(played: RandomGames, games: int) -> str:
-    moves = 0
-    while len(played.lines) < games and moves < MAX_MOVES:
-        played.lines.append(play_random_game(played.game, played.rng))
-        moves += len(played.lines[-1])
-    return f"{len(played.lines)} random games, {moves} moves"
 
 
 def _run(name: str, check: Callable[[], str]) -> CheckResult:

@@ -9,14 +9,8 @@ import numba
 import numpy as np
 
 from rookery.base import interpreted
-from rookery.games.contract.random_games import (
-    RandomGames,
-    after,
-    legal_moves,
-    planes_of,
-    require,
-)
-from rookery.games.contract.repetitions import compare_repetitions
+from rookery.games.contract.positions import compare_repetitions
+from rookery.games.contract.random_games import RandomGames, after, legal_moves, planes_of, require
 from rookery.games.game import FUNCTIONS, ONGOING, Action, Game, State
 from rookery.games.registry import PACKAGE, import_rules, load_rules, plain_name
 

@@ -20,8 +20,7 @@ def check_notation(played: RandomGames) -> str:
     for state, line in played.positions():
         board = game.show(state)
         require(
-            isinstance(board, str) and board,
-            f"show returns {board!r} {after(line)}: expected text",
+            isinstance(board, str) and board, f"show returns {board!r} {after(line)}: expected text"
         )
         if game.rules.outcome(state) == ONGOING:
             for action in legal_moves(game, game.rules, state):

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from rookery.games.game import ONGOING, Action, Game, State
 
+MAX_MOVES = 1_500
+"""No further game is started after this many moves."""
 MAX_SHOWN = 12  # actions of a long game that a message shows
 GUARD = 64  # entries on either side of a buffer in which a write out of bounds is noticed
 UNTOUCHED = -99
@@ -35,6 +37,14 @@ class RandomGames:
     lines: list[list[Action]]
     rng: np.random.Generator
 
+    def play(self, count: int) -> str:
+        """Add `count` random games, or fewer if they are long; return a summary."""
+        moves = 0
+        while len(self.lines) < count and moves < MAX_MOVES:
+            self.lines.append(_play_random_game(self.game, self.rng))
+            moves += len(self.lines[-1])
+        return f"{len(self.lines)} random games, {moves} moves"
+
     def positions(self) -> Iterator[tuple[State, list[Action]]]:
         """Yield every position of every line with the actions that lead to it."""
         for line in self.lines:
@@ -45,7 +55,7 @@ class RandomGames:
                 yield state, line[: ply + 1]
 
 
-def play_random_game(game: Game, rng: np.random.Generator) -> list[Action]:
+def _play_random_game(game: Game, rng: np.random.Generator) -> list[Action]:
     """Return the actions of one random game, cut short where the rules are wrong."""
     state, line = game.new_states(1)[0], list[Action]()
     while game.rules.outcome(state) == ONGOING and len(line) <= game.max_plies:

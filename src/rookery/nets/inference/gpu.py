@@ -107,12 +107,9 @@ class GpuEvaluator:
     def __call__(
         self, planes: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return logits [B, A] and probabilities [B, 3] of planes in host memory.
-
-        Batches are padded to a power of two, so that few sizes are captured.
-        """
+        """Return logits [B, A] and probabilities [B, 3] of planes in host memory."""
         count = len(planes)
-        size = max(SMALLEST_BATCH, 1 << (count - 1).bit_length())
+        size = max(SMALLEST_BATCH, 1 << (count - 1).bit_length())  # so that few are captured
         if size not in self._graphs:
             self._graphs[size] = _CapturedForward(self, size)
         logits, wdl = self._graphs[size](torch.from_numpy(planes))

@@ -142,7 +142,10 @@ def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoic
     boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
     expected = evaluate(new_backend("float32", net), boards)
     check_outputs(are_finite(expected), "float32")
-    for backend in _candidates(folded):
+    can_fuse = any(isinstance(module, ResNet) for module in folded.modules())
+    for backend in GPU_BACKENDS:
+        if backend == "int8" or (backend.startswith("fused-") and not can_fuse):
+            continue
         try:
             found = evaluate(new_backend(backend, net), boards)
         except (RuntimeError, AttributeError, AssertionError) as error:
@@ -153,13 +156,6 @@ def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoic
             return BackendChoice(backend, dropped=dropped)
         dropped[backend] = f"differs from float32 by {error_size:.3g}"
     raise AssertionError("float32 agrees with itself")
-
-
-def _candidates(folded: nn.Module) -> list[str]:
-    """Return the backends that differ for this network, without int8."""
-    can_fuse = any(isinstance(module, ResNet) for module in folded.modules())
-    names = [name for name in GPU_BACKENDS if name != "int8"]
-    return [name for name in names if can_fuse or not name.startswith("fused-")]
 
 
 def evaluate(network: GpuBackend, planes: Tensor) -> Outputs:

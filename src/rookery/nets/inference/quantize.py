@@ -60,20 +60,14 @@ def quantize_tower(folded: ResNet, ranges: list[Tensor]) -> list[QuantizedConv]:
     """
     convs = tower_convs(folded)
     steps = [_step(most) for most in ranges[:-1]] + [torch.ones_like(ranges[-1])]
-    layers = [_layer(convs[0].weight, 1 / steps[0], convs[0].bias / steps[0])]
+    stem, step = convs[0], steps[0]
+    layers = [QuantizedConv(stem.weight, 1 / step, stem.bias / step, torch.zeros_like(step))]
     for index in range(1, len(convs)):
         bias, step = convs[index].bias, steps[index]
         weight, scale = _quantize(convs[index].weight * steps[index - 1][None, :, None, None])
-        skip_scale = steps[index - 2] / step if index % 2 == 0 else None
-        layers.append(_layer(weight, scale / step, bias / step, skip_scale))
+        skip_scale = steps[index - 2] / step if index % 2 == 0 else torch.zeros_like(scale)
+        layers.append(QuantizedConv(weight, scale / step, bias / step, skip_scale))
     return layers
-
-
-def _layer(
-    weight: Tensor, scale: Tensor, bias: Tensor, skip_scale: Tensor | None = None
-) -> QuantizedConv:
-    skip_scale = torch.zeros_like(scale) if skip_scale is None else skip_scale
-    return QuantizedConv(weight, scale, bias, skip_scale)
 
 
 def _step(most: Tensor) -> Tensor:

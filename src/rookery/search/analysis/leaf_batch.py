@@ -139,10 +139,5 @@ def bind(rules: ModuleType) -> ModuleType:
             one.ascend(tree, settings, ROOT, logits[row], wdl[row])
         batch.counters[EVALUATIONS] += logits.shape[0]
 
-    functions = {
-        "begin": begin,
-        "gather": gather,
-        "ascend": ascend,
-        "prove_terminal_moves": one.prove_terminal_moves,
-    }
+    functions = [begin, gather, ascend, one.prove_terminal_moves]
     return namespace(f"{rules.__name__}.search.leaf_batch", functions)

@@ -118,4 +118,4 @@ def bind(rules: ModuleType) -> ModuleType:
                 if proof == ONGOING and tree.nodes[0, node].num_edges == 0:
                     edge.child = UNVISITED  # no longer a draw: evaluate it again
 
-    return namespace(f"{rules.__name__}.search.reroot", {"reroot": reroot})
+    return namespace(f"{rules.__name__}.search.reroot", [reroot])

@@ -17,7 +17,7 @@ from rookery.search.analysis import leaf_batch, reroot
 from rookery.search.analysis.variations import Variation, read_variations
 from rookery.search.config import SearchConfig
 from rookery.search.protocols import Evaluator
-from rookery.search.tree import ROOT, STEP, UNVISITED, Tree, layout, new_tree
+from rookery.search.tree import ROOT, STEP, UNVISITED, layout, new_tree
 
 MAX_LEAVES = 64
 """Largest batch that `choose_leaves` tries; selecting leaves then takes as long as a GPU call."""
@@ -62,9 +62,10 @@ class AnalysisSearch:
         self.leaves = leaves or choose_leaves(game, evaluator)
         self._evaluator = evaluator
         self._settings = replace(config, method="puct", prove=True).settings(explore=False)
-        self._tree = new_tree(game, 1, max_nodes)
-        self._tree.streams[:] = 1
-        self._batch = leaf_batch.new_leaf_batch(self._tree, self.leaves)
+        self.tree = new_tree(game, 1, max_nodes)
+        """The tree, as a batch of one."""
+        self.tree.streams[:] = 1
+        self._batch = leaf_batch.new_leaf_batch(self.tree, self.leaves)
         self._planes = np.zeros((self.leaves, *game.planes_shape), np.float32)
         self._steps = np.zeros(max_nodes + 2, np.dtype((np.record, STEP)))
         self._plies = np.zeros(max_nodes + 2, np.int32)
@@ -72,22 +73,17 @@ class AnalysisSearch:
         self._can_reuse = False
 
     @property
-    def tree(self) -> Tree:
-        """The tree, as a batch of one."""
-        return self._tree
-
-    @property
     def is_finished(self) -> bool:
         """Whether more simulations would change nothing: the root is proved or the tree full."""
-        is_proved = self._tree.nodes[0, 0].proof != ONGOING
-        return bool(is_proved or not leaf_batch.has_room(self._tree, 0))
+        is_proved = self.tree.nodes[0, 0].proof != ONGOING
+        return bool(is_proved or not leaf_batch.has_room(self.tree, 0))
 
     @property
     def progress(self) -> SearchProgress:
         """Work done since the last `set_position`."""
-        counters, search = self._batch.counters, self._tree.searches[0]
+        counters, search = self._batch.counters, self.tree.searches[0]
         simulations = int(counters[leaf_batch.SIMULATIONS])
-        nodes, edges = self._tree.nodes.shape[1], self._tree.edges.shape[1]
+        nodes, edges = self.tree.nodes.shape[1], self.tree.edges.shape[1]
         return SearchProgress(
             simulations=simulations,
             evaluations=int(counters[leaf_batch.EVALUATIONS]),
@@ -112,23 +108,23 @@ class AnalysisSearch:
         """
         node: Index = UNVISITED
         if moves is not None and self._can_reuse and not only:
-            node = reroot.find_node(self._tree, np.array(moves, np.int32))
-        self._tree.past[:], self._tree.past_counts[:] = repetitions.keys, repetitions.counts
+            node = reroot.find_node(self.tree, np.array(moves, np.int32))
+        self.tree.past[:], self.tree.past_counts[:] = repetitions.keys, repetitions.counts
         self._batch.counters[:] = 0
+        if node > 0:
+            self._reroot.reroot(self.tree, self._steps, node)
+        self.tree.states[0, 0] = state
         if node == UNVISITED:
-            self._begin(state)
-        else:
-            if node > 0:
-                self._reroot.reroot(self._tree, self._steps, node)
-            self._tree.states[0, 0] = state
+            self._kernels.begin(self.tree, self._settings, self._batch, self._planes)
+            self._evaluate(1)
         self._can_reuse = not only
         if only:
             self._restrict(only)
-        self._kernels.prove_terminal_moves(self._tree, ROOT)
+        self._kernels.prove_terminal_moves(self.tree, ROOT)
 
     def grow(self, simulations: int, is_stopped: Callable[[], bool] | None = None) -> int:
         """Run `simulations`, or fewer if `is_stopped` after a batch; return how many were run."""
-        tree, before = self._tree, self.progress.simulations
+        tree, before = self.tree, self.progress.simulations
         search = tree.searches[0]
         search.simulations_left = 0 if self.is_finished else simulations
         while search.simulations_left > 0:
@@ -142,21 +138,16 @@ class AnalysisSearch:
 
     def variations(self, count: int = 1) -> list[Variation]:
         """Return the principal variations of the `count` best moves, best first."""
-        return read_variations(self._tree, self._plies, count)
-
-    def _begin(self, state: State) -> None:
-        self._tree.states[0, 0] = state
-        self._kernels.begin(self._tree, self._settings, self._batch, self._planes)
-        self._evaluate(1)
+        return read_variations(self.tree, self._plies, count)
 
     def _evaluate(self, count: int) -> None:
         logits, wdl = self._evaluator(self._planes[:count])
-        self._kernels.ascend(self._tree, self._settings, self._batch, logits, wdl)
+        self._kernels.ascend(self.tree, self._settings, self._batch, logits, wdl)
 
     def _restrict(self, only: Sequence[Action]) -> None:
         """Keep only some edges of a new root, and normalise their priors."""
-        root = self._tree.nodes[0, 0]
-        edges = self._tree.edges[0, root.first_edge : root.first_edge + root.num_edges]
+        root = self.tree.nodes[0, 0]
+        edges = self.tree.edges[0, root.first_edge : root.first_edge + root.num_edges]
         kept = edges[np.isin(edges["action"], only)].copy()
         edges[: len(kept)] = kept
         root.num_edges = len(kept)
