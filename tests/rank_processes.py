@@ -3,7 +3,8 @@
 import multiprocessing
 import time
 from dataclasses import dataclass
-from multiprocessing.queues import Queue
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -91,25 +92,55 @@ def learn_alone(
     return learner
 
 
+@dataclass(frozen=True)
+class RankProcess:
+    """A process that learns as one rank, job after job: to start one takes seconds."""
+
+    process: BaseProcess
+    connection: Connection
+
+    @classmethod
+    def start(cls) -> "RankProcess":
+        ours, theirs = SPAWN.Pipe()
+        process = SPAWN.Process(target=_learn_on_request, args=(theirs,), daemon=True)
+        process.start()
+        theirs.close()
+        return cls(process, ours)
+
+    def answer(self) -> dict[str, Any]:
+        assert self.connection.poll(LIMIT), "a rank does not answer"
+        answer: dict[str, Any] = self.connection.recv()
+        return answer
+
+
+RANKS: list[RankProcess] = []
+
+
 def learn_together(
     config: LearningConfig, size: int, updates: int, folder: Path, **more: Any
 ) -> list[dict[str, Any]]:
     """Return the final states of `size` ranks, with their losses, rows and traffic."""
     delays = more.pop("delays", [0.0] * size)
-    answers: Queue[tuple[int, dict[str, Any]]] = SPAWN.Queue()
-    jobs = [
-        Job(config, rank, size, updates, folder, delay=delays[rank], **more) for rank in range(size)
-    ]
-    ranks = [SPAWN.Process(target=_learn, args=(job, answers), daemon=True) for job in jobs]
-    for process in ranks:
-        process.start()
+    RANKS.extend(RankProcess.start() for _ in range(len(RANKS), size))
+    ranks = RANKS[:size]
     try:
-        told = dict(answers.get(timeout=LIMIT) for _ in ranks)
-    finally:
-        for process in ranks:
-            process.kill()
-    assert not [rank["broken"] for rank in told.values() if "broken" in rank]
-    return [{**told[rank], **_state(folder / str(rank))} for rank in range(size)]
+        for number, rank in enumerate(ranks):
+            rank.connection.send(
+                Job(config, number, size, updates, folder, delay=delays[number], **more)
+            )
+        told = [rank.answer() for rank in ranks]
+        assert not [answer["broken"] for answer in told if "broken" in answer]
+        for rank in ranks:
+            rank.connection.send("leave")
+    except BaseException:
+        for rank in RANKS:
+            rank.process.kill()
+        RANKS.clear()
+        raise
+    return [
+        {**answer, "state": read_arrays(folder / str(number))[0]}
+        for number, answer in enumerate(told)
+    ]
 
 
 def forbid_pickles() -> None:
@@ -121,35 +152,37 @@ def forbid_pickles() -> None:
     distributed_c10d._tensor_to_object = refuse
 
 
-def _state(path: Path) -> dict[str, Any]:
-    return {"state": read_arrays(path)[0]} if path.exists() else {}
-
-
-def _learn(job: Job, answers: "Queue[tuple[int, dict[str, Any]]]") -> None:
+def _learn_on_request(connection: Connection) -> None:
     torch.set_num_threads(1)
-    learner = new_learner(RankLearner, job.config, job.net)
-    assert isinstance(learner, RankLearner)
+    forbid_pickles()
+    while True:
+        job = connection.recv()
+        learner = new_learner(RankLearner, job.config, job.net)
+        assert isinstance(learner, RankLearner)
+        try:
+            connection.send(_learn(job, learner))
+            connection.recv()  # until all ranks are done
+            learner.leave()
+        except Exception as error:
+            connection.send({"broken": repr(error)})
+            raise
+
+
+def _learn(job: Job, learner: RankLearner) -> dict[str, Any]:
     _slow_down(learner, job.delay)
     window = random_window(learner.game, job.rows)
-    forbid_pickles()
-    try:
-        job.folder.mkdir(exist_ok=True)
-        store = FileStore(str(job.folder / "store"))
-        spec = RankSpec(store, 1, job.rank, job.size, silence_seconds=20.0)
-        learner.join(spec, source=0)
-        result = learner.learn_until(window, job.updates, progress=0.2)
-        write_arrays(job.folder / str(job.rank), learner.state())
-    except Exception as error:
-        answers.put((job.rank, {"broken": repr(error)}))
-        raise
-    told = {
+    job.folder.mkdir(exist_ok=True)
+    store = FileStore(str(job.folder / "store"))
+    spec = RankSpec(store, 1, job.rank, job.size, silence_seconds=20.0)
+    learner.join(spec, source=0)
+    result = learner.learn_until(window, job.updates, progress=0.2)
+    write_arrays(job.folder / str(job.rank), learner.state())
+    return {
         "losses": vars(result.report.losses) if result.report else {},
         "rows": result.report.rows if result.report else 0,
         "sent": result.traffic.sent,
         "offsets": learner._offsets.tolist(),
     }
-    answers.put((job.rank, told))
-    time.sleep(LIMIT)  # until all ranks are done
 
 
 def _slow_down(learner: Learner, delay: float) -> None:

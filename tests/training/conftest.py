@@ -66,9 +66,9 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run actors and evaluation workers in threads of this process."""
-    for module in ("actors", "evaluation"):
-        monkeypatch.setattr(f"rookery.training.{module}.pool.ProcessWorker", ThreadWorker)
+    """Run workers in threads of this process."""
+    for module in ("actors.pool", "evaluation.pool", "trainers.placement"):
+        monkeypatch.setattr(f"rookery.training.{module}.ProcessWorker", ThreadWorker)
 
 
 @pytest.fixture(scope="session")

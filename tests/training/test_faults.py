@@ -113,6 +113,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_run_that_can_be_resumed(
     start: Start, options: list[str], undisturbed: Path, trace: Any, tmp_path: Path
 ) -> None:

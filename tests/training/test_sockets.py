@@ -35,7 +35,9 @@ def observe_pools(monkeypatch: pytest.MonkeyPatch) -> set[Socket]:
     return found
 
 
-@pytest.mark.parametrize("method", ["distributed", "data_parallel", "pipeline"])
+@pytest.mark.parametrize(
+    "method", ["distributed", pytest.param("data_parallel", marks=pytest.mark.slow), "pipeline"]
+)
 def test_trainers_listen_on_loopback_only(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")  # as set for other programs
     before = listening()

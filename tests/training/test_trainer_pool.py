@@ -80,6 +80,7 @@ def test_a_killed_trainer_is_replaced_and_the_result_is_the_same() -> None:
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
 
+@pytest.mark.slow
 def test_a_hung_trainer_is_replaced_after_its_time_limit() -> None:
     with running(2) as (pool, events):
         rows = window()
@@ -92,6 +93,7 @@ def test_a_hung_trainer_is_replaced_after_its_time_limit() -> None:
         assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
+@pytest.mark.slow
 def test_a_pool_that_loses_all_trainers_continues_from_the_last_state() -> None:
     with running(2, replace(CONFIG, checkpoint_every=5)) as (pool, _):
         rows = window()
@@ -101,6 +103,7 @@ def test_a_pool_that_loses_all_trainers_continues_from_the_last_state() -> None:
         assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
+@pytest.mark.slow
 def test_a_lost_parameter_server_is_replaced_from_the_last_state() -> None:
     config = replace(CONFIG, synchronise="parameter_server", checkpoint_every=5)
     with running(2, config) as (pool, _):
@@ -132,7 +135,7 @@ def play_weights_apart(one: torch.nn.Module, other: torch.nn.Module) -> float:
     return float((ours - theirs).norm() / (ours - first).norm())
 
 
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_pipeline_that_loses_a_part_continues_from_the_last_state(rank: int) -> None:
     calls: list[int] = []
 
@@ -150,6 +153,7 @@ def test_a_pipeline_that_loses_a_part_continues_from_the_last_state(rank: int) -
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_loses_a_part_before_its_state_was_sent_learns_it_again() -> None:
     with running(2, replace(PIPELINE, checkpoint_every=100)) as (pool, _):
         rows = window()
@@ -160,6 +164,7 @@ def test_a_pipeline_that_loses_a_part_before_its_state_was_sent_learns_it_again(
         assert apart(learn_alone(PIPELINE, 12).state(), state) < 2e-3
 
 
+@pytest.mark.slow
 def test_frequent_failures_do_not_change_the_result() -> None:
     with running(2, kind=UnreliablePool) as (pool, events):
         rows = window()
@@ -167,6 +172,7 @@ def test_frequent_failures_do_not_change_the_result() -> None:
         assert any("on purpose" in event.what for event in events)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
     with (
         running(1, kind=HopelessPool) as (pool, _),
@@ -175,6 +181,7 @@ def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
         pool.learn(window(), 5, progress=0.2)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_trainers_of_another_version_are_dropped() -> None:
     with (
         running(1, kind=OutdatedPool) as (pool, _),
@@ -183,6 +190,7 @@ def test_trainers_of_another_version_are_dropped() -> None:
         pool.learn(window(), 5, progress=0.2)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_losses_that_are_not_finite_end_the_run() -> None:
     with (
         running(1, replace(CONFIG, learning_rate=1e30, clip_norm=1e30)) as (pool, _),
@@ -218,7 +226,14 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
 PIPELINE_RUN = ["learning.method=pipeline", "learning.accumulate=2"]
 
 
-@pytest.mark.parametrize("more", [[], ["run.actors=1"], PIPELINE_RUN])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param([], marks=pytest.mark.slow),
+        ["run.actors=1"],
+        pytest.param(PIPELINE_RUN, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     tmp_path: Path, more: list[str]
 ) -> None:
@@ -253,6 +268,7 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     assert not processes()
 
 
+@pytest.mark.slow
 def test_a_run_with_a_pipeline_is_the_run_of_a_single_learner(tmp_path: Path) -> None:
     states = []
     for method in ("single", "pipeline"):
