@@ -7,12 +7,17 @@ import pytest
 from random_runs import random_run
 from rookery.games import tictactoe
 
+# The same text everywhere, so that its kernels are compiled once.
+MARKED = (
+    Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
+    + "\nopen(f'{__file__} executed', 'w').close()\n"
+)
+
 
 def marked_rules(folder: Path) -> tuple[Path, Path]:
     """Tic-Tac-Toe as a rules file of one's own, and the file that appears once it is executed."""
-    path, mark = folder / "mine.py", folder / "executed"
-    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
-    path.write_text(f"{text}\nopen({str(mark)!r}, 'w').close()\n")
+    path, mark = folder / "mine.py", folder / "mine.py executed"
+    path.write_text(MARKED)
     return path, mark
 
 

@@ -15,7 +15,10 @@ KERNELS = SEARCH_KERNELS | SELFPLAY_KERNELS | {"write_rows", "transpose_tile"}
 
 
 @pytest.mark.skipif(not COMPILERS.exists(), reason="numba-cuda is not installed")
-@pytest.mark.parametrize(("name", "dtype"), [("chess", "float16"), ("tictactoe", "float32")])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("chess", "float16"), pytest.param("tictactoe", "float32", marks=pytest.mark.slow)],
+)
 def test_kernels_compile_for_a_gpu(name: str, dtype: str) -> None:
     libraries = sorted({str(path.parent) for path in COMPILERS.rglob("lib*.so*")})
     environment = os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}

@@ -149,7 +149,17 @@ def test_every_command_has_an_entry_and_every_entry_a_command() -> None:
     assert set(commands()) == set(COMMANDS)
 
 
-@pytest.mark.parametrize("command", commands())
+SLOW = ("train chess:history=3",)
+"""Its kernels are compiled for this command alone."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=pytest.mark.slow) if command in SLOW else command
+        for command in commands()
+    ],
+)
 def test_command_works(
     command: str,
     newcomer: Path,

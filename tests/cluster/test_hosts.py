@@ -14,6 +14,7 @@ from cluster_hosts import ADDRESSES, CPUS, HEAD, NODE, PORT, Hosts, lacks, wait_
 from rookery.workers.ray_session import CONNECT_SECONDS
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.cluster,
     pytest.mark.skipif(bool(lacks()), reason=f"no network namespaces: {lacks()}"),
 ]

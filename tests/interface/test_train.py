@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from command_line import Mistake, Rookery
-from rookery.games import tictactoe
+from own_rules import marked_rules
 from rookery.interface.cli.train import free_folder
 from rookery.interface.run_history import read_history
 from rookery.training import Stats
@@ -66,8 +66,7 @@ def test_minutes_replace_the_length_of_the_recipe(
 def test_a_rules_file_is_trained_by_its_absolute_path(
     rookery: Rookery, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
-    (tmp_path / "mine.py").write_text(text)
+    marked_rules(tmp_path)
     monkeypatch.chdir(tmp_path)
     settings = [*tiny, "--set", "run.strength_every=0", "--set", "run.iterations=1"]
     answer = rookery("train", "mine.py", *settings)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import rookery
 from disturbed import KilledAtFirstResult, fail_at_first_part, workers
+from own_rules import marked_rules
 from random_messages import KNOWN, are_equal, messages
 from rookery.arena import MatchPlan, MatchReport, Strength
 from rookery.base import ConfigError, RookeryError
-from rookery.games import Game, load_game, tictactoe
+from rookery.games import Game, load_game
 from rookery.nets import GameSpec, NetConfig, WeightsHeader, build_net
 from rookery.nets import pack as pack_weights
 from rookery.search import SearchConfig
@@ -123,11 +124,9 @@ def test_workers_measure_positions_of_connect_four() -> None:
 
 
 def test_workers_find_the_rules_of_a_game_of_your_own(tmp_path: Path) -> None:
-    path = tmp_path / "noughts.py"
-    source = Path(tictactoe.__file__).read_text()
-    path.write_text(source.replace('NAME = "tictactoe"', 'NAME = "noughts"'))
+    path, _ = marked_rules(tmp_path)
     rules = load_game(str(path))
-    assert rules.name == "noughts" and source_of(rules) == str(path)
+    assert rules.name == "mine" and source_of(rules) == str(path)
     players = [PlayerSpec("plain", name="random"), PlayerSpec("plain", name="minimax:1")]
     here = measure(rules, players, 0)
     assert measure(rules, players, 1) == here

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from own_rules import marked_rules
 from rookery.base import UnknownName
-from rookery.games import game_names, tictactoe
+from rookery.games import game_names
 from rookery.nets import CpuEvaluator
 from rookery.replay import count, read_shard
 from rookery.training import RECIPES, Config, Progress, RunFolder, Stats, apply, recipe_for, train
@@ -90,10 +91,9 @@ def test_a_shortened_recipe_runs_the_whole_loop(recipe: str, tmp_path: Path) -> 
 
 
 def test_a_game_of_the_user_runs_the_whole_loop(tmp_path: Path) -> None:
-    text = Path(tictactoe.__file__).read_text().replace('NAME = "tictactoe"', 'NAME = "mine"')
-    (tmp_path / "mine.py").write_text(text)
-    config = recipe_for(str(tmp_path / "mine.py"))
-    assert config.game == str(tmp_path / "mine.py")
+    rules, _ = marked_rules(tmp_path)
+    config = recipe_for(str(rules))
+    assert config.game == str(rules)
     check_whole_loop(shortened(config), tmp_path / "run")
     assert RunFolder(tmp_path / "run").load_weights().header.game.name == "mine"
 
