@@ -119,6 +119,7 @@ def test_messages_arrive_whole_and_in_order(observe: Callable[..., Observed]) ->
     np.testing.assert_array_equal(observed.echoes()[15].arrays["big"], 2 * (big + 15))
 
 
+@pytest.mark.slow
 def test_a_message_for_all_reaches_all(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.echo, 2)
     observed.poll_until(lambda: observed.pool.ready() == [0, 1])
@@ -146,6 +147,7 @@ def test_a_killed_worker_is_replaced_and_the_others_continue(
     assert numbers == list(range(len(numbers)))  # no message was lost or repeated
 
 
+@pytest.mark.slow
 def test_a_hung_worker_is_killed_and_replaced(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.count, 1)
     observed.poll_until(lambda: observed.pool.ready() == [0])
@@ -158,6 +160,7 @@ def test_a_hung_worker_is_killed_and_replaced(observe: Callable[..., Observed]) 
     observed.poll_until(lambda: not psutil.pid_exists(victim))
 
 
+@pytest.mark.slow
 def test_a_worker_that_always_fails_is_dropped(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.fail_at_once, 1)
     with pytest.raises(
@@ -170,6 +173,7 @@ def test_a_worker_that_always_fails_is_dropped(observe: Callable[..., Observed])
     }
 
 
+@pytest.mark.slow
 def test_a_worker_without_a_free_cpu_waits(observe: Callable[..., Observed]) -> None:
     observed = observe(worker_functions.count, CPUS + 1)
     observed.poll_until(lambda: len(observed.pool.ready()) == CPUS)

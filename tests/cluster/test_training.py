@@ -89,6 +89,7 @@ def test_trainers_learn_together_in_a_cluster(
     assert {rank["name"] for rank in ranks} == {"trainer 0", "trainer 1"}
 
 
+@pytest.mark.slow
 def test_a_match_in_a_cluster_has_the_result_of_a_local_one() -> None:
     rules = load_game("tictactoe")
     a, b = PlayerSpec("plain", name="minimax:2"), PlayerSpec("plain", name="random")
