@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rookery.arena import Player, is_named_player
+from rookery.arena import is_named_player
 from rookery.base import ConfigError, UnknownName
 from rookery.games import Game, is_shipped, load_game
 from rookery.nets import Weights, load, pack
@@ -35,7 +35,6 @@ from rookery.training import (
 
 SIMULATIONS = 100
 """Simulations per move, unless the name says otherwise."""
-DEPTH = 4
 NAMED_PLAYERS = ("minimax:4", "random", "solver")
 _RUN = re.compile(r"(?P<path>.+?)(@(?P<iteration>\d+))?(:(?P<simulations>\d+))?")
 
@@ -143,11 +142,7 @@ def _ensemble(
     nets = []
     for text in members:
         net = read_net(
-            text,
-            simulations=simulations,
-            iteration=iteration,
-            others=(),
-            trust_rules=trust_rules,
+            text, simulations=simulations, iteration=iteration, others=(), trust_rules=trust_rules
         )
         if net is None:
             raise ConfigError(f"{text} has no network to average; combine runs, as in A+B")
@@ -199,28 +194,12 @@ def _net_of_game(rules: Game, simulations: int) -> NetRef:
     )
 
 
-def make_player(
-    text: str,
-    game: Game,
-    *,
-    seed: int,
-    inference: str = "float32",
-    devices: str = "cpu",
-    trust_rules: bool = False,
-) -> Player:
-    """Return the player of `game` that `text` names."""
-    player = read_player_spec(
-        text, game, inference=inference, devices=devices, trust_rules=trust_rules
-    )
-    return player.player(game, seed=seed)
-
-
 def read_player_spec(
     text: str,
     game: Game,
     *,
-    inference: str,
-    devices: str,
+    inference: str = "float32",
+    devices: str = "cpu",
     simulations: int = SIMULATIONS,
     trust_rules: bool = False,
 ) -> PlayerSpec:
@@ -239,7 +218,7 @@ def default_opponent(game: Game) -> str:
     """Return the opponent of a person without a run: the bundled network, or perfect play."""
     if game.name in shipped_names():
         return game.name
-    return "solver" if game.name == "tictactoe" else f"minimax:{DEPTH}"
+    return "solver" if game.name == "tictactoe" else "minimax:4"
 
 
 def _run_folders(folder: Path) -> list[str]:

@@ -125,5 +125,5 @@ def _measurement(line: Line) -> Measurement:
 def read_history(folder: Path) -> RunHistory:
     """Return the history of the run in `folder`."""
     history = RunHistory()
-    history.add(StatsTail(folder).read().lines)
+    history.add(StatsTail(folder).read()[0])
     return history

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from rookery.arena.players import named_player
 from rookery.arena.players.engine_spec import FAMILIES
+from rookery.arena.players.named import named_player
 from rookery.base import ConfigError, UnknownName
 from rookery.games import Game
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rookery.interface.cli.failures import USAGE, one_line
-from rookery.interface.cli.settings import NET, Devices, TrustRules
+from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net
 
 if TYPE_CHECKING:
     from rookery.base import IllegalPosition
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def analyse(
-    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
+    run: Net,
     positions: Annotated[
         list[str] | None,
         typer.Argument(help="Analyse these positions; without any, those read from stdin."),
@@ -27,9 +27,7 @@ def analyse(
         Path | None, typer.Option(help="Read the positions from this file, one per line.")
     ] = None,
     simulations: Annotated[int, typer.Option(min=1, help="Run N simulations per position.")] = 100,
-    iteration: Annotated[
-        int | None, typer.Option(help="Use the network of this iteration, not the newest.")
-    ] = None,
+    iteration: Iteration = None,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
 ) -> None:
@@ -40,7 +38,6 @@ def analyse(
     An empty line is the starting position.
     """
     from rookery.interface.analysis import Analyser
-    from rookery.interface.cli.settings import find_net
 
     source = _source(positions, file)
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rookery.interface.cli.settings import (
-    NET,
+    AsJson,
     ClusterAddress,
     Devices,
+    Net,
     TrustRules,
     Workers,
     count_workers,
@@ -34,7 +35,7 @@ OPPONENTS = "points lost against the opponent named in each row"
 
 
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
+    run: Net,
     simulations: Annotated[
         str,
         typer.Option(
@@ -47,7 +48,7 @@ def evaluate(
     devices: Devices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     trust_rules: TrustRules = False,
 ) -> None:
     """Measure a network: its share of errors, alone and with search."""
@@ -89,12 +90,7 @@ def measure(
     label = f"measuring {', '.join(map(heading, counts))}"
     with console.status(label) if console.is_terminal else nullcontext():
         measured = measure_over(
-            net.game,
-            players,
-            seed=net.seed,
-            workers=workers,
-            on_note=print_note,
-            cluster=cluster,
+            net.game, players, seed=net.seed, workers=workers, on_note=print_note, cluster=cluster
         )
     return dict(zip(counts, measured, strict=True))
 

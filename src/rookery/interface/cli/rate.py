@@ -4,13 +4,20 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Devices, TrustRules, check_new_files, print_note
+from rookery.interface.cli.settings import (
+    AsJson,
+    Devices,
+    TrustRules,
+    check_new_files,
+    finite,
+    print_forfeits,
+    print_note,
+)
 
 if TYPE_CHECKING:
     from rookery.arena import RatingCallback, RatingEstimate, RatingPlan, RatingReport
@@ -48,7 +55,7 @@ def rate(
     ] = None,
     pgn: Annotated[Path | None, typer.Option(help="Write the games to this file, as PGN.")] = None,
     devices: Devices = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     trust_rules: TrustRules = False,
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
@@ -80,8 +87,7 @@ def rate(
         print_note(
             f"stopped after {len(report.games)} of {games} games; unfinished games do not count"
         )
-    for fault in dict.fromkeys(report.faults):
-        print_note(f"forfeited: {fault}")
+    print_forfeits(report.faults)
     if as_json:
         print(json.dumps(_plain(report, simulations=player_spec.simulations)))
     else:
@@ -128,9 +134,6 @@ def _show(report: "RatingReport", *, simulations: int) -> None:
 
 def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
     """Return the fields of a JSON object, without games; null is an unbounded rating."""
-    estimate = {
-        name: value if isfinite(value) else None for name, value in asdict(report.estimate).items()
-    }
     rungs = [
         {"rung": asdict(row.rung), **asdict(row.counts), "expected": row.expected}
         for row in report.rows
@@ -139,7 +142,7 @@ def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
         "player": report.player,
         "simulations": simulations,
         "ladder": report.ladder,
-        **estimate,
+        **finite(report.estimate),
         "margin": report.margin,
         "games": len(report.games),
         "was_interrupted": report.was_interrupted,

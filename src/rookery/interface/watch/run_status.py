@@ -1,15 +1,18 @@
-"""The state of a run, found in its folder."""
+"""The state of a run, found in its folder: its statistics, its settings, and its lock."""
 
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import NEVER, StatsTail
-from rookery.interface.watch.lock_probe import LockProbe
 from rookery.training import Config, read_config, read_identity
 
+SETTLED_SECONDS = 1.0
+"""A process that touches the lock file holds the lock within this time."""
 RUNNING, FINISHED, STOPPED, NEW = "running", "finished", "stopped", "not started"
 
 
@@ -31,6 +34,41 @@ class RunStatus:
     def progress(self) -> float:
         """The share of the run that is done, from 0 to 1."""
         return self.config.run.progress(self.seconds, self.history.iteration)
+
+
+class LockProbe:
+    """Finds out whether a process trains the run in `folder`, that is, holds its lock.
+
+    The only test is to try the lock, and a successful try holds it for a moment in which the run
+    could not start. So a free lock is tried again only after a sign of activity: a run that starts
+    touches the lock file, then takes the lock at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / ".lock"
+        self.touched_at = NEVER
+        """When a process last started to take the lock, in seconds since the epoch."""
+        self._free_since: tuple[int, float] | None = None
+
+    def is_held(self, changed_at: float) -> bool:
+        """Whether a process trains the run, whose statistics last changed at `changed_at`."""
+        try:
+            touched = os.stat(self._path)
+        except FileNotFoundError:
+            return False
+        self.touched_at = touched.st_mtime
+        signs = (touched.st_mtime_ns, changed_at)
+        if signs == self._free_since:
+            return False
+        if 0 <= time.time() - self.touched_at < SETTLED_SECONDS:
+            return True
+        is_held = self._try()
+        self._free_since = None if is_held else signs
+        return is_held
+
+    def _try(self) -> bool:
+        with open(self._path, "rb") as file:
+            return not lock_descriptor(file.fileno(), blocking=False)
 
 
 class RunWatcher:
@@ -59,10 +97,10 @@ class RunWatcher:
         )
 
     def _read_lines(self) -> None:
-        new = self._tail.read()
-        if new.is_restart:
+        lines, is_restart = self._tail.read()
+        if is_restart:
             self._history = RunHistory()
-        self._history.add(new.lines)
+        self._history.add(lines)
 
     def _seconds_since_sign(self) -> float:
         """Return the seconds since the last line, or since the run was resumed."""
