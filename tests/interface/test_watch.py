@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from rookery.base import RunFolderError
-from rookery.interface.watch import live, watch_run
+from rookery.interface.watch import panel, watch_run
 from rookery.interface.watch.curve import Curve, shrink
 from rookery.interface.watch.panel import RunPanel, Section, share_lines
 from rookery.interface.watch.run_status import RunStatus, RunWatcher
@@ -257,7 +257,7 @@ def watch_live(
 ) -> str:
     """What a terminal gets while something happens between the looks."""
     left = iter(sleeps)
-    monkeypatch.setattr(live.time, "sleep", lambda seconds: next(left)())
+    monkeypatch.setattr(panel.time, "sleep", lambda seconds: next(left)())
     console = terminal()
     watch_run(folder.path, console, once=False)
     assert isinstance(console.file, io.StringIO)

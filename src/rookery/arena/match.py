@@ -78,7 +78,6 @@ class MatchReport:
 
     a: str
     b: str
-    """Names of the players."""
     total: WinDrawLoss
     first: WinDrawLoss
     """Games in which a had the side that moves first."""

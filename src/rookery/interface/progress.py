@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
@@ -79,17 +79,12 @@ class ProgressDisplay:
 def panel(report: Progress, past: RunHistory, *, title: str) -> RenderableType:
     """Return the panel: a progress bar, and the figures in two columns."""
     facts = describe(report, past)
-    grid = Table.grid(padding=(0, 2))
-    for _ in range(2):
-        grid.add_column(style="dim")
-        grid.add_column(min_width=25)
-    labels = list(facts)
+    columns = [column for _ in range(2) for column in (Column(style="dim"), Column(min_width=25))]
+    grid, labels = Table.grid(*columns, padding=(0, 2)), list(facts)
     for left, right in zip(labels[::2], labels[1::2], strict=True):
         grid.add_row(left, facts[left], right, facts[right])
-    bar = Table.grid(padding=(0, 2), expand=True)
-    bar.add_column(ratio=1)
-    bar.add_column(justify="right", min_width=5)
-    done = share_done(report)
+    done, share = share_done(report), Column(justify="right", min_width=5)
+    bar = Table.grid(Column(ratio=1), share, padding=(0, 2), expand=True)
     bar.add_row(ProgressBar(total=1.0, completed=done), f"{done:.0%}")
     return framed(Group(bar, grid), title)
 

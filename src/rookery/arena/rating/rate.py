@@ -81,7 +81,6 @@ class RatingReport:
     rows: tuple[RungResult, ...]
     """One row per rung, the weakest first."""
     distinct_games: int
-    """Number of games with different moves."""
     games: tuple[RatedGame, ...]
     """All games; games 2n and 2n + 1 are a pair."""
     was_interrupted: bool = False

@@ -51,9 +51,16 @@ def error_rows(
     groups: Mapping[str, Sequence[MoveGrade]], *, percentage: PercentageOf
 ) -> tuple[StrengthRow, ...]:
     """Return one row per group, then the row `total`."""
-    everything = [grade for grades in groups.values() for grade in grades]
-    rows = (*groups.items(), ("total", everything))
-    return tuple(_row(label, grades, percentage) for label, grades in rows)
+    rows = {**groups, "total": list(chain(*groups.values()))}
+    return tuple(
+        StrengthRow(
+            label,
+            len(grades),
+            percentage(sum(grade.is_error for grade in grades), len(grades)),
+            percentage(sum(grade.is_not_best for grade in grades), len(grades)),
+        )
+        for label, grades in rows.items()
+    )
 
 
 def sampled(count: int, number: int) -> Percentage:
@@ -66,12 +73,6 @@ def exact(count: int, number: int) -> Percentage:
     """Return `count` of `number`, where `number` is the whole set."""
     percent = 100 * count / number
     return Percentage(count, percent, percent, percent)
-
-
-def _row(label: str, grades: Sequence[MoveGrade], percentage: PercentageOf) -> StrengthRow:
-    errors = percentage(sum(grade.is_error for grade in grades), len(grades))
-    not_best = percentage(sum(grade.is_not_best for grade in grades), len(grades))
-    return StrengthRow(label, len(grades), errors, not_best)
 
 
 @dataclass(frozen=True)

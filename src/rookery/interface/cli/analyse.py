@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,6 @@ from rookery.interface.cli.failures import USAGE, one_line
 from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net
 
 if TYPE_CHECKING:
-    from rookery.base import IllegalPosition
-    from rookery.interface.analysis import Analysis
     from rookery.interface.line_queue import LineQueue
 
 
@@ -37,6 +35,7 @@ def analyse(
     In chess, write a FEN, which `moves e2e4 ...` may follow.
     An empty line is the starting position.
     """
+    from rookery.base import IllegalPosition
     from rookery.interface.analysis import Analyser
 
     source = _source(positions, file)
@@ -45,9 +44,11 @@ def analyse(
     has_errors = False
     for batch in _batches(source, analyser.batch_size):
         for text, answer in zip(batch, analyser.analyse(batch), strict=True):
-            line = _line(text, answer)
-            has_errors |= "error" in line
-            print(json.dumps(line))
+            if isinstance(answer, IllegalPosition):
+                has_errors, found = True, {"error": one_line(str(answer))}
+            else:
+                found = answer.to_plain()
+            print(json.dumps({"position": text, **found}))
         sys.stdout.flush()
     if has_errors:
         raise typer.Exit(USAGE)
@@ -75,9 +76,3 @@ def _batches(source: "list[str] | LineQueue", size: int) -> Iterator[list[str]]:
         return
     for start in range(0, len(source), size):
         yield source[start : start + size]
-
-
-def _line(text: str, answer: "Analysis | IllegalPosition") -> dict[str, Any]:
-    if isinstance(answer, ValueError):
-        return {"position": text, "error": one_line(str(answer))}
-    return {"position": text, **answer.to_plain()}

@@ -14,6 +14,8 @@ from rookery.training import Config, read_config, read_identity
 SETTLED_SECONDS = 1.0
 """A process that touches the lock file holds the lock within this time."""
 RUNNING, FINISHED, STOPPED, NEW = "running", "finished", "stopped", "not started"
+ENDS = {"": NEW, "finished": FINISHED}
+"""The state of a run that nobody trains, by the kind of its last line; otherwise STOPPED."""
 
 
 @dataclass(frozen=True)
@@ -85,26 +87,20 @@ class RunWatcher:
         if self._config_changed_at() != self._config_read:  # resumed with other settings
             self._read_config()
         is_held = self._lock.is_held(self._tail.changed_at)
-        self._read_lines()  # after the lock: a run writes its last line before it releases it
+        lines, is_restart = self._tail.read()  # after the lock, released after the last line
+        if is_restart:
+            self._history = RunHistory()
+        self._history.add(lines)
+        last_sign = max(self._tail.changed_at, self._lock.touched_at)  # a line, or a resume
         return RunStatus(
             path=self._path,
             game=self._game,
             config=self._config,
             history=self._history,
-            state=_state(self._history.kind, is_held),
-            seconds=self._history.seconds + (self._seconds_since_sign() if is_held else 0.0),
+            state=RUNNING if is_held else ENDS.get(self._history.kind, STOPPED),
+            seconds=self._history.seconds + (_seconds_since(last_sign) if is_held else 0.0),
             seconds_since_line=_seconds_since(self._tail.changed_at),
         )
-
-    def _read_lines(self) -> None:
-        lines, is_restart = self._tail.read()
-        if is_restart:
-            self._history = RunHistory()
-        self._history.add(lines)
-
-    def _seconds_since_sign(self) -> float:
-        """Return the seconds since the last line, or since the run was resumed."""
-        return _seconds_since(max(self._tail.changed_at, self._lock.touched_at))
 
     def _read_config(self) -> None:
         self._config_read = self._config_changed_at()
@@ -117,11 +113,3 @@ class RunWatcher:
 
 def _seconds_since(when: float) -> float:
     return 0.0 if when == NEVER else max(0.0, time.time() - when)
-
-
-def _state(kind: str, is_held: bool) -> str:
-    if is_held:
-        return RUNNING
-    if not kind:
-        return NEW
-    return FINISHED if kind == "finished" else STOPPED
