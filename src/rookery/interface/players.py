@@ -104,10 +104,12 @@ def read_net(
     if parts["path"] in shipped_names() and not parts["iteration"]:
         if iteration is not None:
             raise ConfigError(f"the bundled network of {parts['path']} has no iterations")
-        return _net_of_game(load_game(parts["path"]), wanted)
+        game = load_game(parts["path"])
+        name, search = f"{game.name} network", shipped_search(game)
+        return NetRef(name, game, search, lambda: load_shipped(game), wanted)
     if not Path(parts["path"]).is_dir():
-        known = {*others, *shipped_names(), *_run_folders(Path(text).parent)}
-        raise UnknownName("run folder or name", text, known)
+        runs = (str(path.parent) for path in Path(text).parent.glob("*/run.json"))
+        raise UnknownName("run folder or name", text, {*others, *shipped_names(), *runs})
     number = int(parts["iteration"]) if parts["iteration"] else iteration
     if iteration not in (None, number):
         raise ConfigError(f"{text} and --iteration {iteration} name different iterations; give one")
@@ -184,16 +186,6 @@ def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules
     )
 
 
-def _net_of_game(rules: Game, simulations: int) -> NetRef:
-    return NetRef(
-        name=f"{rules.name} network",
-        game=rules,
-        search=shipped_search(rules),
-        load=lambda: load_shipped(rules),
-        simulations=simulations,
-    )
-
-
 def read_player_spec(
     text: str,
     game: Game,
@@ -219,10 +211,3 @@ def default_opponent(game: Game) -> str:
     if game.name in shipped_names():
         return game.name
     return "solver" if game.name == "tictactoe" else "minimax:4"
-
-
-def _run_folders(folder: Path) -> list[str]:
-    """Return the run folders in `folder`."""
-    if not folder.is_dir():
-        return []
-    return [str(path) for path in folder.iterdir() if (path / "run.json").exists()]

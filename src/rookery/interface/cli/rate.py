@@ -60,6 +60,7 @@ def rate(
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
     from rookery.arena import RatingPlan, load_ladder, rate_player
+    from rookery.base import write_atomic
     from rookery.games import load_game
     from rookery.interface.game_files import rating_games, require_notation, write_games
     from rookery.interface.players import read_player_spec
@@ -92,8 +93,9 @@ def rate(
         print(json.dumps(_plain(report, simulations=player_spec.simulations)))
     else:
         _show(report, simulations=player_spec.simulations)
-    if games_file:
-        _write_games(games_file, report)
+    if games_file:  # one line per game: the rung, then the game, in which player a is rated
+        lines = [json.dumps([each.rung, *each.game.to_plain()]) for each in report.games]
+        write_atomic(games_file, "".join(f"{line}\n" for line in lines).encode("ascii"))
     if pgn is not None:
         write_games(rules, rating_games(report), pgn)
 
@@ -111,14 +113,6 @@ def _progress(plan: "RatingPlan") -> Iterator["RatingCallback"]:
 
     with status if console.is_terminal else nullcontext():
         yield watch
-
-
-def _write_games(path: Path, report: "RatingReport") -> None:
-    """Write one line per game: the rung, then `MatchGame.to_plain`; player a is rated."""
-    from rookery.base import write_atomic
-
-    lines = [json.dumps([each.rung, *each.game.to_plain()]) for each in report.games]
-    write_atomic(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
 def _show(report: "RatingReport", *, simulations: int) -> None:

@@ -87,7 +87,8 @@ class RunWatcher:
         if self._config_changed_at() != self._config_read:  # resumed with other settings
             self._read_config()
         is_held = self._lock.is_held(self._tail.changed_at)
-        lines, is_restart = self._tail.read()  # after the lock, released after the last line
+        # After the lock: a run writes its last line before it releases it.
+        lines, is_restart = self._tail.read()
         if is_restart:
             self._history = RunHistory()
         self._history.add(lines)
