@@ -32,7 +32,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from rookery.arena import strength_test_for
-    from rookery.interface.players import make_player
+    from rookery.interface.players import read_player_spec
     from rookery.training import RunFolder
 
     rules = RunFolder(options.run).game
@@ -40,7 +40,8 @@ def main() -> None:
         iteration = iteration_at(options.run, 60 * minutes)
         for simulations in options.simulations.split(","):
             spec = f"{options.run}@{iteration}:{simulations}"
-            player = make_player(spec, rules, seed=1, inference="float32", devices=options.devices)
+            named = read_player_spec(spec, rules, devices=options.devices)
+            player = named.player(rules, seed=1)
             rows = strength_test_for(rules).measure(player).rows
             groups = ", ".join(f"{row.label} {row.errors.percent:.1f}" for row in rows)
             print(f"connect4 {minutes:g} min, {simulations} simulations: errors in %: {groups}")

@@ -9,7 +9,8 @@ the position, not of each move), on one core. Times are of the processor, not of
 import sys
 import time
 
-from rookery.arena.solvers import GROUPS, Connect4Solver, load_positions
+from rookery.arena import Connect4Solver
+from rookery.arena.solvers.positions import load_positions
 from rookery.games import State, load_game
 
 POSITIONS = 20
@@ -30,7 +31,7 @@ def main() -> None:
     connect4 = load_game("connect4")
     positions = load_positions()
     measure([connect4.position(positions[-1].moves)])  # compiles
-    for group in GROUPS:
+    for group in dict.fromkeys(position.group for position in positions):
         moves = [position.moves for position in positions if position.group == group][:count]
         seconds, nodes = measure([connect4.position(text) for text in moves])
         print(

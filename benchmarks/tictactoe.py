@@ -28,7 +28,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from rookery.arena import strength_test_for
-    from rookery.interface.players import make_player
+    from rookery.interface.players import read_player_spec
     from rookery.training import RunFolder
 
     for seed in range(1, options.seeds + 1):
@@ -36,7 +36,7 @@ def main() -> None:
             folder = Path(place) / "run"
             seconds = train(seed, folder)
             rules = RunFolder(folder).game
-            player = make_player(f"{folder}:50", rules, seed=1, inference="float32")
+            player = read_player_spec(f"{folder}:50", rules).player(rules, seed=1)
             *_, total, lost = strength_test_for(rules).measure(player).rows
         print(
             f"tictactoe seed {seed}: {seconds:.0f} s, {total.errors.count} errors in "

@@ -15,17 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bradley_terry import fit_ratings
 
-from rookery.arena import (
-    MatchPlan,
-    Player,
-    UciPlayer,
-    fit_ratings,
-    named_player,
-    play_part,
-    report_match,
-)
+from rookery.arena import MatchPlan, Player, named_player, play_part, report_match
 from rookery.arena.players.engine_spec import FAMILIES, read_engine_spec
+from rookery.arena.players.uci import UciPlayer
 from rookery.base import ConfigError, write_atomic
 from rookery.games import Game, load_game
 

@@ -25,11 +25,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rookery.arena.solvers import GROUPS, Connect4Solver, SolvedPosition, group_of, write_line
+from rookery.arena import Connect4Solver
 from rookery.arena.solvers.connect4 import playable_cells, safe_moves, winning_cells
+from rookery.arena.solvers.positions import SolvedPosition
 from rookery.base import generator, write_atomic
 from rookery.games import ONGOING, State, load_game
 
+GROUPS = ("begin-easy", "begin-medium", "begin-hard", "middle-easy", "middle-medium", "end-easy")
 PLIES = {"begin": (8, 14), "middle": (15, 28), "end": (29, 38)}
 SENSIBLE = 0.75
 WAITING_PER_WORKER = 4
@@ -63,6 +65,22 @@ def belongs(state: State, plies: int, group: str) -> bool:
     scores = [score for score in range(21) if group_of(plies, score) == group]
     solver = _solvers[0]
     return solver.reaches(state, scores[0]) and not solver.reaches(state, scores[-1] + 1)
+
+
+def plies_left(plies: int, score: int) -> int:
+    """Return the plies to the end under perfect play, after `plies` plies at a given score."""
+    if score == 0:
+        return 42 - plies
+    winner_is_second = plies % 2 == (1 if score > 0 else 0)
+    plies_before_win = 42 + winner_is_second - 2 * abs(score)
+    return plies_before_win + 1 - plies
+
+
+def group_of(plies: int, score: int) -> str:
+    """Return the group of a position with a given score after `plies` plies."""
+    left = plies_left(plies, score)
+    phase = "begin" if plies <= 14 else "middle" if plies <= 28 else "end"
+    return f"{phase}-{'easy' if left < 14 else 'medium' if left < 28 else 'hard'}"
 
 
 def played_game(rng: np.random.Generator, plies: int) -> str:
@@ -157,6 +175,12 @@ def header(options: argparse.Namespace) -> list[str]:
         f"# seed {options.seed}, made by: tools/make_connect4_positions.py --per-group"
         f" {options.per_group} --seed {options.seed} --seconds {options.seconds:g}",
     ]
+
+
+def write_line(position: SolvedPosition) -> str:
+    """Return the line of the file for `position`."""
+    scores = ("x" if score is None else str(score) for score in position.scores)
+    return " ".join([position.group, position.moves, *scores])
 
 
 def read_options() -> argparse.Namespace:

@@ -1,6 +1,8 @@
 """Elo compared with closed forms, other libraries and simulated matches."""
 
+import runpy
 from math import inf, isfinite, log10
+from pathlib import Path
 
 import choix
 import numpy as np
@@ -13,10 +15,12 @@ from rookery.arena.rating.elo import (
     elo_difference,
     elo_of_score,
     expected_score,
-    fit_ratings,
     wilson,
 )
 from rookery.base import ConfigError, generator
+
+TOOLS = Path(__file__).parents[2] / "tools"
+fit_ratings = runpy.run_path(str(TOOLS / "bradley_terry.py"))["fit_ratings"]
 
 
 def test_ten_to_one_odds_are_four_hundred_points() -> None:

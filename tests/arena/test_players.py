@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from matches import play_match
 from rookery.arena import (
     ExhaustiveSolver,
     MinimaxPlayer,
@@ -10,9 +11,8 @@ from rookery.arena import (
     RandomPlayer,
     SolverPlayer,
     named_player,
-    play_every_reply,
-    play_match,
 )
+from rookery.arena.strength.solved import play_every_reply
 from rookery.base import ConfigError, generator
 from rookery.games import ONGOING, Game, State, States, load_game
 

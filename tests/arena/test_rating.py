@@ -1,31 +1,31 @@
 """Ratings of players of known strength, in simulations and in games."""
 
+import runpy
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from rookery.arena import (
-    Ladder,
     MinimaxPlayer,
     RandomPlayer,
     RatingEstimate,
     RatingPlan,
-    Rung,
-    elo_difference,
-    expected_score,
-    fit_ratings,
     load_ladder,
     rate_player,
 )
 from rookery.arena.match import pair_scores
+from rookery.arena.rating.elo import elo_difference, expected_score
 from rookery.arena.rating.estimate import estimate_rating, next_rung
+from rookery.arena.rating.ladder import Ladder, Rung
 from rookery.base import ConfigError, UnknownName, generator
 from rookery.games import load_game
 
 ELOS = [-300.0, 0.0, 250.0, 500.0, 800.0, 1100.0, 1350.0, 1500.0, 1800.0]
+TOOL = runpy.run_path(str(Path(__file__).parents[2] / "tools/bradley_terry.py"))
 TICTACTOE = load_game("tictactoe")
 LADDER = Ladder(
     "small",
@@ -107,7 +107,7 @@ def test_the_scale_is_recovered_from_matches_between_neighbours() -> None:
             won = 2 * play_pairs(ELOS[a], ELOS[b], 150, stream).sum()
             points[a, b], points[b, a] = won, 300 - won
     names = [str(elo) for elo in ELOS]
-    ratings = fit_ratings(names, points, anchor=("1350.0", 1350.0))
+    ratings = TOOL["fit_ratings"](names, points, anchor=("1350.0", 1350.0))
     assert ratings[6].elo == ratings[6].low == ratings[6].high == pytest.approx(1350)
     covered = [each.low <= truth <= each.high for each, truth in zip(ratings, ELOS, strict=True)]
     assert sum(covered) >= len(ELOS) - 1

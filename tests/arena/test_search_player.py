@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rookery.arena import Histories, MinimaxPlayer, RandomPlayer, SearchPlayer, play_match
+from matches import play_match
+from rookery.arena import Histories, MinimaxPlayer, RandomPlayer, SearchPlayer
 from rookery.arena.players import search as search_module
 from rookery.base import ConfigError
 from rookery.games import Board, load_game

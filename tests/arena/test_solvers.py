@@ -1,26 +1,22 @@
 """The solvers compared with plain minimax, mirrored positions and published results."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.arena.solvers import (
-    GROUPS,
-    Connect4Solver,
-    ExhaustiveSolver,
-    group_of,
-    load_positions,
-    plies_left,
-    read_line,
-    write_line,
-)
+from rookery.arena import Connect4Solver, ExhaustiveSolver
+from rookery.arena.solvers.positions import load_positions, read_line
 from rookery.base import IllegalPosition
 from rookery.games import DRAW, LOSS, ONGOING, WIN, load_game
 
 CONNECT4 = load_game("connect4")
 TICTACTOE = load_game("tictactoe")
 SOLVER = Connect4Solver(18)
+TOOL = runpy.run_path(str(Path(__file__).parents[2] / "tools/make_connect4_positions.py"))
 LATE = 34  # plies from which plain minimax is fast
 
 
@@ -136,16 +132,16 @@ def test_positions_of_pascal_pons_have_his_scores(moves: str, score: int) -> Non
     [(6, 18, 1), (7, 18, 1), (0, 1, 41), (1, -1, 40), (40, -1, 2), (41, 1, 1), (30, 0, 12)],
 )
 def test_the_plies_left_follow_from_the_score(plies: int, score: int, left: int) -> None:
-    assert plies_left(plies, score) == left
+    assert TOOL["plies_left"](plies, score) == left
 
 
 def test_the_shipped_positions_are_distinct_and_in_their_groups() -> None:
     positions = load_positions()
-    assert {position.group for position in positions} == set(GROUPS)
+    assert {position.group for position in positions} == set(TOOL["GROUPS"])
     assert len({CONNECT4.position(p.moves).tobytes() for p in positions}) == len(positions)
     for position in positions:
         scores = [score for score in position.scores if score is not None]
-        assert group_of(len(position.moves), max(scores)) == position.group
+        assert TOOL["group_of"](len(position.moves), max(scores)) == position.group
         assert max(scores) >= 0 and np.sign(min(scores)) < np.sign(max(scores))
 
 
@@ -165,7 +161,7 @@ def test_plain_minimax_confirms_the_scores_of_shipped_endgames() -> None:
 
 def test_a_line_survives_a_round_trip() -> None:
     line = "end-easy 1234567 1 -2 x 0 3 x -4"
-    assert write_line(read_line(line)) == line
+    assert TOOL["write_line"](read_line(line)) == line
 
 
 def test_tictactoe_is_a_draw_and_only_corners_hold_against_the_centre() -> None:

@@ -13,23 +13,25 @@ from numpy.typing import NDArray
 import toy
 from rookery.arena import (
     ExhaustiveSolver,
-    ExhaustiveTest,
     MatchGame,
     MatchTest,
     MinimaxPlayer,
     Player,
-    PositionTest,
     RandomPlayer,
     SearchPlayer,
-    SolvedPosition,
     SolverPlayer,
-    StrengthTest,
-    load_positions,
-    play_every_reply,
     strength_test_for,
 )
-from rookery.arena.strength import reachable_states
-from rookery.arena.strength.grading import Scores, grade_move
+from rookery.arena.solvers.positions import SolvedPosition, load_positions
+from rookery.arena.strength.solved import (
+    ExhaustiveTest,
+    PositionTest,
+    Scores,
+    grade_move,
+    play_every_reply,
+    reachable_states,
+)
+from rookery.arena.strength.strength_test import StrengthTest
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Game, State, States, load_game
 from rookery.search import SearchConfig
 

@@ -19,12 +19,12 @@ from rookery.arena import (
     FORFEIT,
     MatchPlan,
     RandomPlayer,
-    UciPlayer,
     named_player,
     play_part,
 )
 from rookery.arena.players.engine import MAX_FAILURES, EnginePool
 from rookery.arena.players.engine_spec import EngineSpec, read_engine_spec, skill_of
+from rookery.arena.players.uci import UciPlayer
 from rookery.base import ConfigError
 from rookery.games import LOSS, ONGOING, WIN, load_game
 

@@ -8,7 +8,7 @@ import pytest
 
 from command_line import Mistake, Rookery
 from rookery.games import load_game
-from rookery.interface.players import make_player, read_net, split_members
+from rookery.interface.players import read_net, read_player_spec, split_members
 from rookery.training import RunFolder
 
 
@@ -33,7 +33,7 @@ def test_a_text_names_several_nets_with_the_search_of_the_first(
 def test_the_average_of_a_net_with_itself_plays_as_the_net(finished_run: Path) -> None:
     rules = load_game("tictactoe")
     one, two = (
-        make_player(text, rules, seed=1)
+        read_player_spec(text, rules).player(rules, seed=1)
         for text in (f"{finished_run}:0", f"{finished_run}+{finished_run}:0")
     )
     states = rules.new_states(1)

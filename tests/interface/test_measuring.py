@@ -20,7 +20,7 @@ from rookery.arena import (
 from rookery.base import ConfigError, RookeryError
 from rookery.games import load_game
 from rookery.interface.formatting import screen
-from rookery.interface.players import make_player, read_net
+from rookery.interface.players import read_net, read_player_spec
 from rookery.interface.tables import error_table, not_best_table
 from rookery.training import RunFolder
 from rookery.training.evaluation import pool as evaluation_pool
@@ -201,7 +201,7 @@ def test_texts_name_players(finished_run: Path) -> None:
         f"{finished_run}:8": SearchPlayer,
     }
     for text, kind in named.items():
-        assert isinstance(make_player(text, rules, seed=1), kind)
+        assert isinstance(read_player_spec(text, rules).player(rules, seed=1), kind)
 
 
 def test_a_run_is_named_with_iteration_and_simulations(finished_run: Path, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_net_comes_with_connect_four(rookery: Rookery) -> None:
 
 def test_a_run_plays_only_its_own_game(finished_run: Path) -> None:
     with pytest.raises(ConfigError, match="plays tictactoe, not connect4"):
-        make_player(str(finished_run), load_game("connect4"), seed=1)
+        read_player_spec(str(finished_run), load_game("connect4"))
 
 
 def test_a_misspelt_run_folder_gets_the_nearest_name(finished_run: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from command_line import Mistake, Rookery
 from rookery.interface.cli.failures import explain
-from rookery.interface.stats_tail import NewLines, StatsTail
+from rookery.interface.stats_tail import StatsTail
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -236,6 +236,5 @@ def test_a_full_disk_for_the_statistics_is_told_too(
     (own_run / "stats.jsonl").symlink_to("/dev/full")
     monkeypatch.setattr("rookery.training.Stats.forget_after", lambda self, iteration: None)
     monkeypatch.setattr("rookery.training.Stats.lines", lambda self: iter(()))
-    none = NewLines([], is_restart=True)
-    monkeypatch.setattr(StatsTail, "read", lambda self: none)
+    monkeypatch.setattr(StatsTail, "read", lambda self: ([], True))
     assert "no room left to write" in mistake("resume", own_run, "--set", "run.iterations=3")

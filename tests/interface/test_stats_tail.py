@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rookery.interface.stats_tail import NEVER, StatsTail
-from rookery.interface.watch.lock_probe import LockProbe
+from rookery.interface.watch.run_status import LockProbe
 from rookery.training import RECIPES, RunFolder, Stats
 
 
@@ -22,22 +22,22 @@ def stats(tmp_path: Path) -> Stats:
 
 def iterations(tail: StatsTail) -> list[int]:
     """Return the iterations of the new lines."""
-    return [line["iteration"] for line in tail.read().lines]
+    return [line["iteration"] for line in tail.read()[0]]
 
 
 def test_every_line_is_read_once(stats: Stats, tmp_path: Path) -> None:
     tail = StatsTail(tmp_path)
-    first = tail.read()
-    assert first.is_restart and [line["iteration"] for line in first.lines] == [1, 2, 3]
+    first, is_restart = tail.read()
+    assert is_restart and [line["iteration"] for line in first] == [1, 2, 3]
     assert iterations(tail) == []
     stats.append("iteration", 4)
-    new = tail.read()
-    assert not new.is_restart and [line["iteration"] for line in new.lines] == [4]
+    new, is_restart = tail.read()
+    assert not is_restart and [line["iteration"] for line in new] == [4]
 
 
 def test_a_file_that_is_not_there_yet_has_no_lines(tmp_path: Path) -> None:
     tail = StatsTail(tmp_path)
-    assert tail.read().lines == [] and tail.changed_at == NEVER
+    assert tail.read()[0] == [] and tail.changed_at == NEVER
     Stats(tmp_path).append("started", 0)
     assert iterations(tail) == [0] and tail.changed_at > NEVER
 
@@ -66,8 +66,8 @@ def test_dropped_lines_restart_the_reader(stats: Stats, tmp_path: Path) -> None:
     tail = StatsTail(tmp_path)
     tail.read()
     stats.forget_after(1)
-    new = tail.read()
-    assert new.is_restart and [line["iteration"] for line in new.lines] == [1]
+    new, is_restart = tail.read()
+    assert is_restart and [line["iteration"] for line in new] == [1]
     stats.append("iteration", 2)
     assert iterations(tail) == [2]
 
@@ -80,8 +80,8 @@ def test_a_replaced_file_that_has_grown_longer_is_read_from_its_start(
     stats.forget_after(1)
     for iteration in range(2, 9):
         stats.append("iteration", iteration)
-    new = tail.read()
-    assert new.is_restart and len(new.lines) == 8
+    new, is_restart = tail.read()
+    assert is_restart and len(new) == 8
 
 
 def test_a_file_rewritten_in_place_is_read_from_its_start(stats: Stats, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_file_rewritten_in_place_is_read_from_its_start(stats: Stats, tmp_path
     before = os.stat(stats.path)
     stats.path.write_text('{"kind": "note", "iteration": 7}\n' * 20)
     assert os.stat(stats.path).st_ino == before.st_ino, "the same file, and longer"
-    new = tail.read()
-    assert new.is_restart and len(new.lines) == 20
+    new, is_restart = tail.read()
+    assert is_restart and len(new) == 20
 
 
 def test_only_what_was_appended_is_read(stats: Stats, tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ def test_a_run_that_is_not_there_is_a_mistake(mistake: Mistake) -> None:
 def test_go_is_read() -> None:
     words = "wtime 1000 btime 2000 winc 10 searchmoves e2e4 d2d4 nodes 5 movestogo x"
     limits, unknown = read_limits(words.split(" "))
-    assert (limits.white_time, limits.black_time, limits.nodes) == (1000, 2000, 5)
+    assert (limits.wtime, limits.btime, limits.nodes) == (1000, 2000, 5)
     assert limits.moves == ("e2e4", "d2d4") and unknown == ["movestogo", "x"]
     assert Limits().is_open and Limits(infinite=True, nodes=4).is_open and not limits.is_open
 
@@ -285,7 +285,7 @@ def test_go_is_read() -> None:
 @pytest.mark.parametrize("left", [-50, 0, 40, 150, 1000, 60_000])
 @pytest.mark.parametrize("moves_to_go", [None, 1, 40])
 def test_there_is_always_time_left(left: int, moves_to_go: int | None) -> None:
-    limits = Limits(black_time=left, black_increment=500, moves_to_go=moves_to_go)
+    limits = Limits(btime=left, binc=500, movestogo=moves_to_go)
     seconds = limits.seconds(is_black=True, overhead=100)
     assert seconds is not None and 0 <= seconds <= max(0, left - 100) / 2000
     assert limits.seconds(is_black=False, overhead=100) is None

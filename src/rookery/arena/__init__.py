@@ -2,67 +2,35 @@
 
 from rookery.arena.lockstep import Histories, sample_boards
 from rookery.arena.match import (
-    MatchGame,
     MatchPlan,
     MatchReport,
     WinDrawLoss,
     part_seed,
-    play_match,
     play_part,
     report_match,
 )
 from rookery.arena.openings import has_book
+from rookery.arena.pairs import MatchGame
 from rookery.arena.player import FORFEIT, Player, choose_moves, faults_of
-from rookery.arena.players import (
-    MinimaxPlayer,
-    RandomPlayer,
-    SearchPlayer,
-    Solver,
-    SolverPlayer,
-    UciPlayer,
-    is_named_player,
-    named_player,
-)
-from rookery.arena.rating.elo import (
-    EloDifference,
-    Rating,
-    elo_difference,
-    elo_of_score,
-    expected_score,
-    fit_ratings,
-)
+from rookery.arena.players.minimax import MinimaxPlayer
+from rookery.arena.players.named import is_named_player, named_player
+from rookery.arena.players.random import RandomPlayer
+from rookery.arena.players.search import SearchPlayer
+from rookery.arena.players.solver import Solver, SolverPlayer
 from rookery.arena.rating.estimate import RatingEstimate
-from rookery.arena.rating.ladder import Ladder, Rung, load_ladder
-from rookery.arena.rating.rate import (
-    RatedGame,
-    RatingCallback,
-    RatingPlan,
-    RatingReport,
-    RungResult,
-    rate_player,
-)
-from rookery.arena.solvers import Connect4Solver, ExhaustiveSolver, SolvedPosition, load_positions
-from rookery.arena.strength import (
-    ExhaustiveTest,
-    MatchTest,
-    PartResult,
-    Percentage,
-    PositionTest,
-    Strength,
-    StrengthRow,
-    StrengthTest,
-    play_every_reply,
-    strength_test_for,
-)
+from rookery.arena.rating.ladder import load_ladder
+from rookery.arena.rating.rate import RatingCallback, RatingPlan, RatingReport, rate_player
+from rookery.arena.solvers.connect4 import Connect4Solver
+from rookery.arena.solvers.exhaustive import ExhaustiveSolver
+from rookery.arena.strength import strength_test_for
+from rookery.arena.strength.match_test import MatchTest
+from rookery.arena.strength.strength_test import PartResult, Percentage, Strength, StrengthRow
 
 __all__ = [
     "FORFEIT",
     "Connect4Solver",
-    "EloDifference",
     "ExhaustiveSolver",
-    "ExhaustiveTest",
     "Histories",
-    "Ladder",
     "MatchGame",
     "MatchPlan",
     "MatchReport",
@@ -71,39 +39,24 @@ __all__ = [
     "PartResult",
     "Percentage",
     "Player",
-    "PositionTest",
     "RandomPlayer",
-    "RatedGame",
-    "Rating",
     "RatingCallback",
     "RatingEstimate",
     "RatingPlan",
     "RatingReport",
-    "Rung",
-    "RungResult",
     "SearchPlayer",
-    "SolvedPosition",
     "Solver",
     "SolverPlayer",
     "Strength",
     "StrengthRow",
-    "StrengthTest",
-    "UciPlayer",
     "WinDrawLoss",
     "choose_moves",
-    "elo_difference",
-    "elo_of_score",
-    "expected_score",
     "faults_of",
-    "fit_ratings",
     "has_book",
     "is_named_player",
     "load_ladder",
-    "load_positions",
     "named_player",
     "part_seed",
-    "play_every_reply",
-    "play_match",
     "play_part",
     "rate_player",
     "report_match",

@@ -1,9 +1,8 @@
 """Loops over the scalar rules of a game, for G states at once."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -127,19 +126,10 @@ def sample_boards(game: Game, count: int) -> NDArray[np.float32]:
     return chosen
 
 
-@dataclass(frozen=True)
-class _Loops:
-    """Compiled loops over the states of one game."""
-
-    legal: Callable[[States, Actions, NDArray[np.bool_]], None]
-    play: Callable[[States, Actions], None]
-    advance: Callable[[States, Repetitions, NDArray[np.intp], Actions], None]
-    outcomes: Callable[[States, NDArray[np.int8]], None]
-    planes: Callable[[States, NDArray[np.float32]], None]
-
-
 @cache
-def _loops(rules: ModuleType) -> _Loops:
+def _loops(rules: ModuleType) -> SimpleNamespace:
+    """Return the compiled loops over the states of one game."""
+
     @compiled
     def legal(states: States, scratch: Actions, mask: NDArray[np.bool_]) -> None:
         for g in range(len(states)):
@@ -172,4 +162,6 @@ def _loops(rules: ModuleType) -> _Loops:
         for g in range(len(states)):
             rules.planes(states[g], out[g])
 
-    return _Loops(legal, play, advance, outcomes, planes)
+    return SimpleNamespace(
+        legal=legal, play=play, advance=advance, outcomes=outcomes, planes=planes
+    )

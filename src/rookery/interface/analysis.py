@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from rookery.base import IllegalPosition
 from rookery.games import ONGOING, Board
-from rookery.interface.formatting import format_move
 from rookery.interface.players import NetRef
 from rookery.search import Decisions, DeviceEvaluator, Evaluator, new_search, nodes_in_memory
 
@@ -103,7 +102,7 @@ class Analyser:
 
     def _analysis(self, found: Decisions, g: int, board: Board) -> Analysis:
         moves = {
-            action: format_move(self._game, board.state, action)
+            action: self._game.write_san(board.state, action)
             for action in self._game.legal_actions(board.state)
         }
         return Analysis(

@@ -5,8 +5,7 @@ from rich.text import Text
 
 from rookery.arena import FORFEIT, Histories, Player, choose_moves, faults_of
 from rookery.base import IllegalPosition
-from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game, State
-from rookery.interface.formatting import format_move
+from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game
 
 HELP = "Type a move, or undo, hint or quit."
 
@@ -24,14 +23,11 @@ class ConsoleGame:
         order = "You move first." if self._person_first else f"{self._player.name} moves first."
         self._say(f"{self._game.name} against {self._player.name}. {order} {HELP}")
         self._show()
-        while self._game.rules.outcome(self._state()) == ONGOING:
+        while self._game.rules.outcome(self._board.state) == ONGOING:
             continues = self._ask() if self._is_persons_turn() else self._answer()
             if not continues:
                 return
         self._say(self._result())
-
-    def _state(self) -> State:
-        return self._board.state
 
     def _is_persons_turn(self) -> bool:
         return (len(self._board.actions) % 2 == 0) == self._person_first
@@ -55,20 +51,19 @@ class ConsoleGame:
 
     def _move(self, text: str) -> None:
         try:
-            action = self._game.read_move(self._state(), text)
+            self._board.play(self._game.read_move(self._board.state, text))
         except IllegalPosition as error:
             self._say(f"{error}. {HELP}")
-            return
-        self._board.play(action)
-        self._show()
+        else:
+            self._show()
 
     def _undo(self) -> None:
         """Return to the position before the person's last move."""
         if len(self._board.actions) < 2:
             self._say("Nothing to undo.")
-            return
-        self._board.undo(2)
-        self._show()
+        else:
+            self._board.undo(2)
+            self._show()
 
     def _hint(self) -> None:
         action = self._choice()
@@ -94,16 +89,16 @@ class ConsoleGame:
         return int(choose_moves(self._player, board.states, histories, game=self._game)[0])
 
     def _format(self, action: Action) -> str:
-        return format_move(self._game, self._state(), action)
+        return self._game.write_san(self._board.state, action)
 
     def _result(self) -> str:
-        outcome = int(self._game.rules.outcome(self._state()))
+        outcome = int(self._game.rules.outcome(self._board.state))
         if outcome == DRAW:
             return "A draw."
         return "You won." if (outcome == WIN) == self._is_persons_turn() else "You lost."
 
     def _show(self) -> None:
-        board = Text("\n" + self._game.show(self._state()) + "\n")
+        board = Text("\n" + self._game.show(self._board.state) + "\n")
         board.highlight_words(["X"], "bold red")
         board.highlight_words(["O"], "bold yellow")
         self._console.print(board, soft_wrap=True)

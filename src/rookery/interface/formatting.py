@@ -2,16 +2,14 @@
 
 import shutil
 import sys
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from rookery.games import Action, Game, State
 from rookery.arena import RatingEstimate
 
 
@@ -20,13 +18,15 @@ def screen() -> Console:
     return Console(highlight=False, markup=False)
 
 
-def new_table(*headings: str, title: str | None = None) -> Table:
-    """Return a table with a line under its headings; the caller aligns numbers."""
+def new_table(*headings: str, numbers: Sequence[str] = (), title: str | None = None) -> Table:
+    """Return a table with a line under its headings; columns of `numbers` are right-aligned."""
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
     )
     for heading in headings:
         table.add_column(heading)
+    for heading in numbers:
+        table.add_column(heading, justify="right")
     return table
 
 
@@ -58,11 +58,6 @@ def tenths(share: float) -> str:
 def percent(share: float) -> str:
     """Format 7.25 as 7.2 %."""
     return f"{tenths(share)} %"
-
-
-def format_move(game: "Game", state: "State", action: "Action") -> str:
-    """Format a move in the game's notation: SAN in chess."""
-    return game.write_san(state, action)
 
 
 def rating(estimate: RatingEstimate) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from rookery.arena import MatchGame, MatchReport, RatingReport
 from rookery.base import ConfigError, write_atomic
 from rookery.games import Game, GameRecord
-from rookery.replay import PlayedGame, games_in, read_shard
+from rookery.replay import games_in, read_shard
 from rookery.training import RunFolder
 
 
@@ -42,9 +42,9 @@ def rating_games(report: RatingReport) -> Iterator[GameRecord]:
 def _played_game(game: MatchGame, names: tuple[str, str], headers: dict[str, str]) -> GameRecord:
     """Return a game between the players a and b."""
     white, black = names if game.a_first else names[::-1]
-    tags = {"Site": "rookery", "Date": time.strftime("%Y.%m.%d")}
     result = game.result if game.a_first else -game.result
-    tags = {**headers, **tags, "White": white, "Black": black}
+    site = {"Site": "rookery", "Date": time.strftime("%Y.%m.%d")}
+    tags = {**headers, **site, "White": white, "Black": black}
     return GameRecord(game.opening + game.moves, result, headers=tags)
 
 
@@ -57,21 +57,12 @@ def selfplay_games(folder: RunFolder, count: int) -> list[GameRecord]:
 
 
 def _newest(folder: RunFolder) -> Iterator[GameRecord]:
+    """Yield the games, each from the end of its random opening on."""
+    name = folder.path.name
     for path in sorted((folder.path / "replay").glob("*.safetensors"), reverse=True):
+        headers = {"Event": f"self-play of {name}", "Site": "rookery", "Round": str(int(path.stem))}
+        headers |= {"White": name, "Black": name}
         for played in games_in(read_shard(path, game=folder.game)):
-            yield _selfplay_game(folder, played, path.stem)
-
-
-def _selfplay_game(folder: RunFolder, played: PlayedGame, shard: str) -> GameRecord:
-    """Return one game, which starts after its random opening."""
-    first = played.first
-    headers = {
-        "Event": f"self-play of {folder.path.name}",
-        "Site": "rookery",
-        "Round": str(int(shard)),
-        "White": folder.path.name,
-        "Black": folder.path.name,
-    }
-    result = -played.result if first["black"] else played.result
-    start = folder.game.write_position(first)
-    return GameRecord(played.moves, result, start, headers)
+            result = -played.result if played.first["black"] else played.result
+            start = folder.game.write_position(played.first)
+            yield GameRecord(played.moves, result, start, headers)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rookery.arena import Player, is_named_player
+from rookery.arena import is_named_player
 from rookery.base import ConfigError, UnknownName
 from rookery.games import Game, is_shipped, load_game
 from rookery.nets import Weights, load, pack
@@ -35,7 +35,6 @@ from rookery.training import (
 
 SIMULATIONS = 100
 """Simulations per move, unless the name says otherwise."""
-DEPTH = 4
 NAMED_PLAYERS = ("minimax:4", "random", "solver")
 _RUN = re.compile(r"(?P<path>.+?)(@(?P<iteration>\d+))?(:(?P<simulations>\d+))?")
 
@@ -105,10 +104,12 @@ def read_net(
     if parts["path"] in shipped_names() and not parts["iteration"]:
         if iteration is not None:
             raise ConfigError(f"the bundled network of {parts['path']} has no iterations")
-        return _net_of_game(load_game(parts["path"]), wanted)
+        game = load_game(parts["path"])
+        name, search = f"{game.name} network", shipped_search(game)
+        return NetRef(name, game, search, lambda: load_shipped(game), wanted)
     if not Path(parts["path"]).is_dir():
-        known = {*others, *shipped_names(), *_run_folders(Path(text).parent)}
-        raise UnknownName("run folder or name", text, known)
+        runs = (str(path.parent) for path in Path(text).parent.glob("*/run.json"))
+        raise UnknownName("run folder or name", text, {*others, *shipped_names(), *runs})
     number = int(parts["iteration"]) if parts["iteration"] else iteration
     if iteration not in (None, number):
         raise ConfigError(f"{text} and --iteration {iteration} name different iterations; give one")
@@ -143,11 +144,7 @@ def _ensemble(
     nets = []
     for text in members:
         net = read_net(
-            text,
-            simulations=simulations,
-            iteration=iteration,
-            others=(),
-            trust_rules=trust_rules,
+            text, simulations=simulations, iteration=iteration, others=(), trust_rules=trust_rules
         )
         if net is None:
             raise ConfigError(f"{text} has no network to average; combine runs, as in A+B")
@@ -189,38 +186,12 @@ def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules
     )
 
 
-def _net_of_game(rules: Game, simulations: int) -> NetRef:
-    return NetRef(
-        name=f"{rules.name} network",
-        game=rules,
-        search=shipped_search(rules),
-        load=lambda: load_shipped(rules),
-        simulations=simulations,
-    )
-
-
-def make_player(
-    text: str,
-    game: Game,
-    *,
-    seed: int,
-    inference: str = "float32",
-    devices: str = "cpu",
-    trust_rules: bool = False,
-) -> Player:
-    """Return the player of `game` that `text` names."""
-    player = read_player_spec(
-        text, game, inference=inference, devices=devices, trust_rules=trust_rules
-    )
-    return player.player(game, seed=seed)
-
-
 def read_player_spec(
     text: str,
     game: Game,
     *,
-    inference: str,
-    devices: str,
+    inference: str = "float32",
+    devices: str = "cpu",
     simulations: int = SIMULATIONS,
     trust_rules: bool = False,
 ) -> PlayerSpec:
@@ -239,11 +210,4 @@ def default_opponent(game: Game) -> str:
     """Return the opponent of a person without a run: the bundled network, or perfect play."""
     if game.name in shipped_names():
         return game.name
-    return "solver" if game.name == "tictactoe" else f"minimax:{DEPTH}"
-
-
-def _run_folders(folder: Path) -> list[str]:
-    """Return the run folders in `folder`."""
-    if not folder.is_dir():
-        return []
-    return [str(path) for path in folder.iterdir() if (path / "run.json").exists()]
+    return "solver" if game.name == "tictactoe" else "minimax:4"

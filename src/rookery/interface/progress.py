@@ -1,20 +1,19 @@
 """The progress of a run: a live panel in a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
 from rookery.interface.run_history import RunHistory, read_history
-from rookery.training import Progress, RunFolder
+from rookery.training import Progress, ProgressCallback, RunFolder
 
 PLAIN_SECONDS = 15.0
 """Shortest time between two plain lines."""
@@ -25,122 +24,67 @@ PREPARING = "preparing"
 UNKNOWN = "-"
 WITHIN_ITERATION = ("self-play", "learning")
 """The phases of an iteration that is not counted yet."""
-PHASES = {"strength": "measuring strength", "measuring": "measuring strength"}
+PHASES = {"measuring": "measuring strength"}
 """Phases that are shown under another name."""
 
 
-class ProgressDisplay(Protocol):
-    """A context manager that shows every progress report of a run."""
-
-    def __enter__(self) -> "ProgressDisplay": ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-    def __call__(self, report: Progress) -> None: ...
-
-
-def progress_for(folder: RunFolder, console: Console) -> ProgressDisplay:
-    """Return the display for `console`: live in a terminal, plain elsewhere."""
-    return LiveProgress(folder, console) if console.is_terminal else PlainProgress(folder, console)
+@contextmanager
+def progress_for(folder: RunFolder, console: Console) -> Iterator[ProgressCallback]:
+    """Yield the callback that shows progress on `console`: live in a terminal, else plain lines."""
+    if not console.is_terminal:
+        yield ProgressDisplay(folder, console)
+        return
+    title = f"{folder.game.name} in {folder.path}"
+    with Live(
+        framed(PREPARING, title),
+        console=console,
+        refresh_per_second=REFRESH_PER_SECOND,
+        transient=True,
+    ) as live:
+        yield ProgressDisplay(folder, console, live)
 
 
-class PlainProgress:
-    """A line every few seconds, and one for every measurement of strength."""
+class ProgressDisplay:
+    """Shows progress reports, notes and measurements of strength.
 
-    def __init__(self, folder: RunFolder, console: Console) -> None:
-        self._folder, self._console = folder, console
+    With a live display the figures are in a panel, and a measurement leaves a line above it.
+    Without one there is a line every few seconds, and one for every measurement.
+    """
+
+    def __init__(self, folder: RunFolder, console: Console, live: Live | None = None) -> None:
+        self._folder, self._console, self._live = folder, console, live
         self._past: RunHistory | None = None
         self._last = time.monotonic()
         self._strength: object = None
         self._noted = 0
 
-    def __enter__(self) -> "PlainProgress":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Leave; nothing is open."""
-
-    def __call__(self, report: Progress) -> None:
-        """Print a line if one is due."""
-        self._past = self._past or read_history(self._folder.path)
-        self._noted = print_notes(report, self._noted, self._console)
-        is_new = report.strength is not self._strength
-        if not is_new and time.monotonic() - self._last < PLAIN_SECONDS:
-            return
-        self._last, self._strength = time.monotonic(), report.strength
-        self._console.print(plain_line(report, self._past), soft_wrap=True)
-
-
-class LiveProgress:
-    """A live panel; measurements of strength are printed above it."""
-
-    def __init__(self, folder: RunFolder, console: Console) -> None:
-        self._folder, self._console = folder, console
-        self._past: RunHistory | None = None
-        self._strength: object = None
-        self._noted = 0
-        self._title = f"{folder.game.name} in {folder.path}"
-        self._live = Live(
-            framed(PREPARING, self._title),
-            console=console,
-            refresh_per_second=REFRESH_PER_SECOND,
-            transient=True,
-        )
-
-    def __enter__(self) -> "LiveProgress":
-        self._live.start(refresh=True)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Remove the panel."""
-        self._live.stop()
-
     def __call__(self, report: Progress) -> None:
         """Show `report`."""
-        self._past = self._past or read_history(self._folder.path)
-        self._noted = print_notes(report, self._noted, self._console)
-        if report.strength is not self._strength:
-            self._strength = report.strength
-            self._console.print(strength_line(report, self._past), soft_wrap=True)
-        self._live.update(panel(report, self._past, title=self._title))
-
-
-def print_notes(report: Progress, known: int, console: Console) -> int:
-    """Print the notes after the first `known`; return how many there are now."""
-    for note in report.notes[known:]:
-        console.print(f"note: {note}", soft_wrap=True)
-    return len(report.notes)
+        past = self._past = self._past or read_history(self._folder.path)
+        for note in report.notes[self._noted :]:
+            self._console.print(f"note: {note}", soft_wrap=True)
+        self._noted = len(report.notes)
+        is_measured = report.strength is not self._strength
+        self._strength = report.strength
+        if self._live:
+            if is_measured:
+                self._console.print(strength_line(report, past), soft_wrap=True)
+            title = f"{self._folder.game.name} in {self._folder.path}"
+            self._live.update(panel(report, past, title=title))
+        elif is_measured or time.monotonic() - self._last >= PLAIN_SECONDS:
+            self._last = time.monotonic()
+            self._console.print(plain_line(report, past), soft_wrap=True)
 
 
 def panel(report: Progress, past: RunHistory, *, title: str) -> RenderableType:
     """Return the panel: a progress bar, and the figures in two columns."""
     facts = describe(report, past)
-    grid = Table.grid(padding=(0, 2))
-    for _ in range(2):
-        grid.add_column(style="dim")
-        grid.add_column(min_width=25)
-    labels = list(facts)
+    columns = [column for _ in range(2) for column in (Column(style="dim"), Column(min_width=25))]
+    grid, labels = Table.grid(*columns, padding=(0, 2)), list(facts)
     for left, right in zip(labels[::2], labels[1::2], strict=True):
         grid.add_row(left, facts[left], right, facts[right])
-    bar = Table.grid(padding=(0, 2), expand=True)
-    bar.add_column(ratio=1)
-    bar.add_column(justify="right", min_width=5)
-    done = share_done(report)
+    done, share = share_done(report), Column(justify="right", min_width=5)
+    bar = Table.grid(Column(ratio=1), share, padding=(0, 2), expand=True)
     bar.add_row(ProgressBar(total=1.0, completed=done), f"{done:.0%}")
     return framed(Group(bar, grid), title)
 
@@ -154,7 +98,8 @@ def framed(content: RenderableType, title: str) -> Panel:
 
 def describe(report: Progress, past: RunHistory) -> dict[str, str]:
     """Return an even number of figures by label."""
-    played, learned = report.played, report.learned
+    played, learned, strength = report.played, report.learned, report.strength or past.strength
+    left = time_left(report.seconds, report.progress)
     facts = {
         "phase": describe_phase(report),
         "iteration": count(report.iteration + (report.phase in WITHIN_ITERATION)),
@@ -162,8 +107,8 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
         "loss": f"{learned.losses.total:.3f}" if learned else UNKNOWN,
         "positions/s": count(played.positions / played.seconds) if played else UNKNOWN,
         "simulations/s": count(played.simulations / played.seconds) if played else UNKNOWN,
-        "errors": strength_so_far(report, past),
-        "time left": "measuring" if is_measuring(report) else _time_left(report),
+        "errors": percent(strength.errors) if strength else UNKNOWN,
+        "time left": "measuring" if is_measuring(report) else left,
     }
     if actors := report.actors:
         facts["actors"] = f"{actors.ready} of {actors.size}"
@@ -195,13 +140,6 @@ def describe_phase(report: Progress) -> str:
     return report.phase
 
 
-def strength_so_far(report: Progress, past: RunHistory) -> str:
-    """Return the last measurement, of this process or an earlier one."""
-    if report.strength:
-        return percent(report.strength.errors)
-    return percent(past.strength.errors) if past.strength else UNKNOWN
-
-
 def is_measuring(report: Progress) -> bool:
     """Whether the run measures its strength, which is not training."""
     return report.phase in PHASES
@@ -209,12 +147,8 @@ def is_measuring(report: Progress) -> bool:
 
 def share_done(report: Progress) -> float:
     """Return the share of the run that is done, or of a measurement under way."""
-    measured: float | None = getattr(report, "measured", None)
-    return measured if is_measuring(report) and measured is not None else report.progress
-
-
-def _time_left(report: Progress) -> str:
-    return time_left(report.seconds, report.progress)
+    measured = report.measured if is_measuring(report) else None
+    return report.progress if measured is None else measured
 
 
 def time_left(seconds: float, progress: float) -> str:

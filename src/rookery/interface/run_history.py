@@ -36,11 +36,8 @@ class RunHistory:
     def __init__(self) -> None:
         self.kind = ""
         """The kind of the last line; empty without any."""
-        self.iteration = 0
-        self.seconds = 0.0
-        self.games = 0
-        self.positions = 0
-        self.updates = 0
+        self.iteration, self.seconds = 0, 0.0
+        self.games = self.positions = self.updates = 0
         self.start: Line = {}
         """The line of the last start or resume: device, precision, inference."""
         self.last: Line = {}
@@ -65,7 +62,12 @@ class RunHistory:
     def add(self, lines: Iterable[Line]) -> None:
         """Add the lines that follow."""
         for line in lines:
-            self._add_line(line)
+            self.kind = line["kind"]
+            self.iteration = max(self.iteration, line["iteration"])
+            self.seconds = max(self.seconds, line.get("seconds", 0.0))
+            self._add_figures(line)
+            if isinstance(line.get("device"), dict):
+                self.usage = line["device"]
 
     def positions_per_second(self) -> float:
         """Return the speed of the last iteration, the sum over all actors."""
@@ -80,26 +82,20 @@ class RunHistory:
         each = played["simulations"] / max(played["positions"], 1)
         return float(self.positions_per_second() * each)
 
-    def _add_line(self, line: Line) -> None:
-        self.kind = line["kind"]
-        self.iteration = max(self.iteration, line["iteration"])
-        self.seconds = max(self.seconds, line.get("seconds", 0.0))
-        if self.kind in ("started", "resumed"):
-            self._add_start(line)
-        elif self.kind == "iteration":
+    def _add_figures(self, line: Line) -> None:
+        if self.kind == "iteration":
             self._add_iteration(line)
         elif self.kind == "strength":
-            self.measurements.append(_measurement(line))
+            errors, label = line["strength"]["errors"], line["strength"]["label"]
+            when = line["simulations"], line["iteration"], line["seconds"]
+            self.measurements.append(Measurement(errors, label, *when))
         elif self.kind == "note":
             self.notes.append(Note(line["seconds"], line["note"]))
-        if isinstance(line.get("device"), dict):
-            self.usage = line["device"]
-
-    def _add_start(self, line: Line) -> None:
-        self.start, self.usage = line, {}
-        if self.kind == "resumed":
-            text = f"resumed on {line['device']} at iteration {line['iteration']}"
-            self.notes.append(Note(self.seconds, text))
+        elif self.kind in ("started", "resumed"):
+            self.start, self.usage = line, {}
+            if self.kind == "resumed":
+                text = f"resumed on {line['device']} at iteration {line['iteration']}"
+                self.notes.append(Note(self.seconds, text))
 
     def _add_iteration(self, line: Line) -> None:
         self.last = line
@@ -111,19 +107,8 @@ class RunHistory:
             self.losses.append(learned["losses"]["total"])
 
 
-def _measurement(line: Line) -> Measurement:
-    strength = line["strength"]
-    return Measurement(
-        errors=strength["errors"],
-        label=strength["label"],
-        simulations=line["simulations"],
-        iteration=line["iteration"],
-        seconds=line["seconds"],
-    )
-
-
 def read_history(folder: Path) -> RunHistory:
     """Return the history of the run in `folder`."""
     history = RunHistory()
-    history.add(StatsTail(folder).read().lines)
+    history.add(StatsTail(folder).read()[0])
     return history

@@ -8,7 +8,6 @@ unchanged: the same file, not shorter, with the same bytes before the offset.
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,15 +19,6 @@ NEVER = 0.0
 Line = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class NewLines:
-    """The lines that one call has read."""
-
-    lines: list[Line]
-    is_restart: bool
-    """Whether the file is new or was rewritten: these are all of its lines."""
-
-
 class StatsTail:
     """Reads the statistics in `folder`, every complete line once."""
 
@@ -38,18 +28,21 @@ class StatsTail:
         """When the file was last changed, in seconds since the epoch."""
         self._reset()
 
-    def read(self) -> NewLines:
-        """Return the lines appended since the last call; leave an incomplete line for the next."""
+    def read(self) -> tuple[list[Line], bool]:
+        """Return the lines appended since the last call, without an incomplete last one.
+
+        If the file is new or was rewritten, return all of its lines, and True.
+        """
         try:
             with open(self._path, "rb") as file:
                 is_restart = not self._is_unchanged(file)
                 if is_restart:
                     self._reset()
-                return NewLines(list(self._read(file)), is_restart)
+                return list(self._read(file)), is_restart
         except FileNotFoundError:
             self._reset()
             self.changed_at = NEVER
-            return NewLines([], is_restart=True)
+            return [], True
 
     def _reset(self) -> None:
         self._inode, self._offset, self._tail = -1, 0, b""

@@ -5,10 +5,10 @@ files of a run are written atomically. Without alarms (Windows) the stop waits f
 """
 
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
-from rookery.training import Stopped
+from rookery.training import Progress, ProgressCallback, Stopped
 
 GRACE_SECONDS = 2.0
 """How long a stop waits for the next callback."""
@@ -29,12 +29,7 @@ class Stopping:
             self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._on_alarm)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _set_alarm(0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -44,6 +39,15 @@ class Stopping:
         if self.is_requested:
             _set_alarm(0)
             raise Stopped
+
+    def checked(self, callback: ProgressCallback) -> ProgressCallback:
+        """Return `callback` with a check before each call."""
+
+        def check_first(report: Progress) -> None:
+            self.check()
+            callback(report)
+
+        return check_first
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         """Request a stop once; a repeated signal must not interrupt the last checkpoint."""

@@ -34,12 +34,11 @@ def not_best_table(columns: Sequence[Column]) -> Table | None:
 
 def match_table(report: MatchReport) -> Table:
     """Return wins, draws and losses of player a, by who moved first."""
-    table = new_table("moves", title=f"results of {report.a}")
-    for heading in ("games", "wins", "draws", "losses", "score"):
-        table.add_column(heading, justify="right")
+    numbers = ("games", "wins", "draws", "losses", "score")
+    table = new_table("moves", numbers=numbers, title=f"results of {report.a}")
     for label, tally in (("first", report.first), ("second", report.second)):
-        table.add_row(label, *_tally(tally))
-    table.add_row("total", *_tally(report.total), style="bold")
+        table.add_row(label, *_tally(tally), _score(tally))
+    table.add_row("total", *_tally(report.total), _score(report.total), style="bold")
     return table
 
 
@@ -56,15 +55,12 @@ def match_verdict(report: MatchReport) -> str:
 
 def rung_table(report: RatingReport) -> Table:
     """Return the results against each rung, the strongest first."""
-    table = new_table("rung")
-    for heading in ("Elo", "games", "wins", "draws", "losses", "points", "expected"):
-        table.add_column(heading, justify="right")
+    numbers = ("Elo", "games", "wins", "draws", "losses", "points", "expected")
+    table = new_table("rung", numbers=numbers)
     for row in reversed(report.rows):
         if row.counts.games:
-            counts = [row.counts.games, row.counts.wins, row.counts.draws, row.counts.losses]
-            points = row.counts.wins + row.counts.draws / 2
-            numbers = [*map(count, (row.rung.elo, *counts)), f"{points:.1f}", f"{row.expected:.1f}"]
-            table.add_row(row.rung.player, *numbers)
+            points = (f"{_points(row.counts):.1f}", f"{row.expected:.1f}")
+            table.add_row(row.rung.player, count(row.rung.elo), *_tally(row.counts), *points)
     return table
 
 
@@ -89,11 +85,8 @@ def _between(report: RatingReport) -> str:
 def _table(columns: Sequence[Column], title: str) -> Table:
     rows = [row for _, strength in columns for row in strength.rows]
     sampled = any(row.errors.low < row.errors.high for row in rows)
-    table = new_table("", title=f"{title}, in %{' (95 % interval)' if sampled else ''}")
-    table.add_column("number", justify="right")
-    for heading, _ in columns:
-        table.add_column(heading, justify="right")
-    return table
+    title = f"{title}, in %{' (95 % interval)' if sampled else ''}"
+    return new_table("", numbers=("number", *(heading for heading, _ in columns)), title=title)
 
 
 def _side_by_side(columns: Sequence[Column]) -> list[tuple[StrengthRow, ...]]:
@@ -107,6 +100,12 @@ def _share(share: Percentage) -> str:
 
 
 def _tally(tally: WinDrawLoss) -> list[str]:
-    points = tally.wins + tally.draws / 2
-    score = percent(100 * points / tally.games) if tally.games else "-"
-    return [*map(count, (tally.games, tally.wins, tally.draws, tally.losses)), score]
+    return [count(each) for each in (tally.games, tally.wins, tally.draws, tally.losses)]
+
+
+def _points(tally: WinDrawLoss) -> float:
+    return tally.wins + tally.draws / 2
+
+
+def _score(tally: WinDrawLoss) -> str:
+    return percent(100 * _points(tally) / tally.games) if tally.games else "-"

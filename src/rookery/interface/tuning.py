@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from shlex import join
 
 from rich.console import Console
@@ -10,15 +11,7 @@ from rich.table import Table
 from rookery.interface.formatting import count, new_table, percent, program
 from rookery.interface.progress import progress_for
 from rookery.interface.stopping import Stopping
-from rookery.training import (
-    RECIPES,
-    Progress,
-    ProgressCallback,
-    RunFolder,
-    Stopped,
-    Study,
-    TrialResult,
-)
+from rookery.training import RECIPES, ProgressCallback, RunFolder, Stopped, Study, TrialResult
 
 TABLE_TRIALS = 5
 """Number of trials in the table."""
@@ -34,32 +27,23 @@ def tune_visibly(study: Study, trials: int, *, shared: Options, console: Console
     """
     with study:
         with suppress(Stopped), Stopping() as stopping:
-            while study.num_done() < trials:
+            while (done := study.num_done()) < trials:
                 stopping.check()
-                heading = f"Trial {study.num_done() + 1} of {trials}"
-                outcome = study.attempt(_TrialDisplay(heading, stopping, console).show)
+                heading = f"Trial {done + 1} of {trials}"
+                outcome = study.attempt(partial(_show_trial, heading, stopping, console))
                 console.print(f"  {verdict(outcome)}", markup=False, soft_wrap=True)
         summarise(study, trials, shared=shared, console=console)
 
 
-class _TrialDisplay:
-    """Shows the progress of one trial."""
-
-    def __init__(self, heading: str, stopping: Stopping, console: Console) -> None:
-        self._heading, self._stopping, self._console = heading, stopping, console
-
-    @contextmanager
-    def show(self, folder: RunFolder, settings: tuple[str, ...]) -> Iterator[ProgressCallback]:
-        """Yield the progress callback of the run in `folder`."""
-        self._console.print(f"{self._heading}: {folder.path}", style="bold", soft_wrap=True)
-        self._console.print(f"  {' '.join(settings)}", markup=False, soft_wrap=True)
-        with progress_for(folder, self._console) as progress:
-
-            def watch(report: Progress) -> None:
-                self._stopping.check()
-                progress(report)
-
-            yield watch
+@contextmanager
+def _show_trial(
+    heading: str, stopping: Stopping, console: Console, folder: RunFolder, settings: tuple[str, ...]
+) -> Iterator[ProgressCallback]:
+    """Yield the progress callback of the run in `folder`."""
+    console.print(f"{heading}: {folder.path}", style="bold", soft_wrap=True)
+    console.print(f"  {' '.join(settings)}", markup=False, soft_wrap=True)
+    with progress_for(folder, console) as show:
+        yield stopping.checked(show)
 
 
 def verdict(outcome: TrialResult) -> str:
@@ -86,9 +70,7 @@ def summarise(study: Study, trials: int, *, shared: Options, console: Console) -
 
 def best_table(outcomes: Sequence[TrialResult]) -> Table:
     """Return a table with one column per trial and one row per setting."""
-    table = new_table("")
-    for outcome in outcomes:
-        table.add_column(outcome.run.name, justify="right")
+    table = new_table("", numbers=[outcome.run.name for outcome in outcomes])
     errors = ("-" if each.errors is None else percent(each.errors) for each in outcomes)
     table.add_row("errors", *errors, style="bold")
     table.add_row("ended", *(outcome.ended for outcome in outcomes))

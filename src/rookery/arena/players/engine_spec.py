@@ -24,6 +24,7 @@ FAMILIES = ("stockfish", "fairy", "uci")
 FOLDERS = "/usr/games:/usr/local/games"
 """Debian installs engines here, which is not on every PATH."""
 GRACE_SECONDS = 60.0
+Options = tuple[tuple[str, str], ...]
 _DEFAULT_OPTIONS = (("Threads", "1"), ("Hash", "16"))
 
 
@@ -33,7 +34,7 @@ class EngineSpec:
 
     name: str
     command: tuple[str, ...]
-    options: tuple[tuple[str, str], ...]
+    options: Options
     """Names and values for `setoption`."""
     limit: str
     """The arguments of `go`: `depth 1`, `nodes 100`, `movetime 50`."""
@@ -48,33 +49,23 @@ def read_engine_spec(text: str) -> EngineSpec:
     """
     family, _, argument = text.partition(":")
     if family == "stockfish":
-        return _stockfish(_read_strength(text, ELO_RANGE))
-    if family == "fairy":
-        return _fairy(_read_strength(text, SKILL_RANGE))
-    return _any_engine(argument)
-
-
-def _stockfish(elo: int) -> EngineSpec:
-    return EngineSpec(
-        f"stockfish:{elo}",
-        _find_program(["stockfish"], package="stockfish"),
-        (*_DEFAULT_OPTIONS, ("UCI_LimitStrength", "true"), ("UCI_Elo", str(elo))),
-        f"depth {1 + int(skill_of(elo))}",
-    )
+        program, strength = "stockfish", _read_strength(text, ELO_RANGE)
+        options: Options = (("UCI_LimitStrength", "true"), ("UCI_Elo", str(strength)))
+        depth = 1 + int(skill_of(strength))
+    elif family == "fairy":
+        program, strength = "fairy-stockfish", _read_strength(text, SKILL_RANGE)
+        options = (("Skill Level", str(strength)),)
+        depth = 1 + max(0, strength)
+    else:
+        return _any_engine(argument)
+    command = _find_program([program], remedy=f"on Debian: apt install {program}")
+    name, options = f"{family}:{strength}", (*_DEFAULT_OPTIONS, *options)
+    return EngineSpec(name, command, options, f"depth {depth}")
 
 
 def skill_of(elo: int) -> float:
     """Return the skill level that Stockfish 15.1 derives from a UCI_Elo."""
     return float(min(20.0, max(0.0, ((elo - 1346.6) / 143.4) ** (1 / 0.806))))
-
-
-def _fairy(skill: int) -> EngineSpec:
-    return EngineSpec(
-        f"fairy:{skill}",
-        _find_program(["fairy-stockfish"], package="fairy-stockfish"),
-        (*_DEFAULT_OPTIONS, ("Skill Level", str(skill))),
-        f"depth {1 + max(0, skill)}",
-    )
 
 
 def _any_engine(text: str) -> EngineSpec:
@@ -93,7 +84,7 @@ def _any_engine(text: str) -> EngineSpec:
         )
     return EngineSpec(
         f"uci:{text}",
-        _find_program(words),
+        _find_program(words, remedy="give its path"),
         tuple(options),
         " ".join(f"{name} {value}" for name, value in limits.items()) or "movetime 100",
         timeout_seconds=GRACE_SECONDS + int(limits.get("movetime", "0")) / 1000,
@@ -107,10 +98,9 @@ def _read_strength(text: str, bounds: tuple[int, int]) -> int:
     return int(digits)
 
 
-def _find_program(command: Sequence[str], *, package: str = "") -> tuple[str, ...]:
+def _find_program(command: Sequence[str], *, remedy: str) -> tuple[str, ...]:
     """Return the command with the path of its program."""
     found = shutil.which(command[0]) or shutil.which(command[0], path=FOLDERS)
     if found is None:
-        remedy = f"on Debian: apt install {package}" if package else "give its path"
         raise ConfigError(f"there is no engine {command[0]!r} on this machine; {remedy}")
     return (found, *command[1:])

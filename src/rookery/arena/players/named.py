@@ -37,14 +37,12 @@ def _player(name: str, game: Game, seed: int) -> Player:
     if kind == "random" and not argument:
         return RandomPlayer(game, seed)
     if kind == "minimax":
-        return MinimaxPlayer(game, _depth(name), seed=seed)
+        depth = argument or str(DEFAULT_DEPTH)
+        if not depth.isdecimal():
+            raise ConfigError(
+                f"minimax takes its depth as in minimax:{DEFAULT_DEPTH}, got {name!r}"
+            )
+        return MinimaxPlayer(game, int(depth), seed=seed)
     if kind in FAMILIES:
         return UciPlayer(game, read_engine_spec(name))
     raise ConfigError(f"unknown player {name!r}; known: {', '.join(KINDS)}")
-
-
-def _depth(name: str) -> int:
-    depth = name.partition(":")[2] or str(DEFAULT_DEPTH)
-    if not depth.isdecimal():
-        raise ConfigError(f"minimax takes its depth as in minimax:{DEFAULT_DEPTH}, got {name!r}")
-    return int(depth)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from rookery.arena.players import named_player
 from rookery.arena.players.engine_spec import FAMILIES
+from rookery.arena.players.named import named_player
 from rookery.base import ConfigError, UnknownName
 from rookery.games import Game
 
@@ -54,12 +54,9 @@ class Ladder:
             try:
                 named_player(rung.player, game, seed=0)
             except ConfigError as error:
-                names = ",".join(self._without_engines())
-                raise ConfigError(f"{error}; or rate with --rungs {names}") from error
-
-    def _without_engines(self) -> list[str]:
-        names = [rung.player for rung in self.rungs]
-        return [name for name in names if name.partition(":")[0] not in FAMILIES]
+                names = [rung.player for rung in self.rungs]
+                plain = ",".join(n for n in names if n.partition(":")[0] not in FAMILIES)
+                raise ConfigError(f"{error}; or rate with --rungs {plain}") from error
 
 
 def load_ladder(name: str) -> Ladder:

@@ -8,20 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from rookery.arena.match import (
-    MatchGame,
-    WinDrawLoss,
-    count_distinct,
-    count_results,
-    pair_scores,
-    part_seed,
-)
+from rookery.arena.match import WinDrawLoss, count_distinct, count_results, pair_scores, part_seed
 from rookery.arena.openings import draw_openings, has_book
+from rookery.arena.pairs import GamesInFlight, MatchGame, Pair
 from rookery.arena.player import Player
-from rookery.arena.players import named_player
+from rookery.arena.players.named import named_player
 from rookery.arena.rating.elo import expected_score
 from rookery.arena.rating.estimate import RatingEstimate, estimate_rating, next_rung
-from rookery.arena.rating.in_flight import GamesInFlight, Pair
 from rookery.arena.rating.ladder import Ladder, Rung
 from rookery.base import ConfigError
 from rookery.games import Game
@@ -88,7 +81,6 @@ class RatingReport:
     rows: tuple[RungResult, ...]
     """One row per rung, the weakest first."""
     distinct_games: int
-    """Number of games with different moves."""
     games: tuple[RatedGame, ...]
     """All games; games 2n and 2n + 1 are a pair."""
     was_interrupted: bool = False
@@ -137,11 +129,7 @@ class _Rating:
         self._player, self._ladder, self._plan = player, ladder, plan
         self._elos = [rung.elo for rung in ladder.rungs]
         self._openings = draw_openings(
-            game,
-            plan.games // 2,
-            plies=OPENING_PLIES,
-            seed=plan.seed,
-            from_book=has_book(game),
+            game, plan.games // 2, plies=OPENING_PLIES, seed=plan.seed, from_book=has_book(game)
         )
         self._assigned = [0] * len(ladder.rungs)
         opponents = [

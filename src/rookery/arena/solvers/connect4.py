@@ -140,12 +140,7 @@ def known_refutation(mover: Cells, stones: Cells, moves: Cells, beta: int, table
 
 @compiled
 def search(
-    mover: Cells,
-    stones: Cells,
-    plies: int,
-    beta: int,
-    table: Table,
-    nodes: NDArray[np.int64],
+    mover: Cells, stones: Cells, plies: int, beta: int, table: Table, nodes: NDArray[np.int64]
 ) -> int:
     """Return a lower bound of the score if it is at least `beta`, else an upper bound below it."""
     nodes[0] += 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rookery.games import ONGOING, Action, Game, State
+from rookery.games import ONGOING, Game, State
 
 
 class ExhaustiveSolver:
@@ -26,11 +26,7 @@ class ExhaustiveSolver:
         """Return [A] the score of each action for the player to move, None if it is illegal."""
         scores: list[int | None] = [None] * self._game.num_actions
         for action in self._game.legal_actions(state):
-            scores[action] = -self.score(self._after(state, action))
+            after = state.copy()
+            self._game.rules.play(after, np.int32(action))
+            scores[action] = -self.score(after)
         return scores
-
-    def _after(self, state: State, action: Action) -> State:
-        after = self._game.blank_states(1)
-        after[0] = state
-        self._game.rules.play(after[0], np.int32(action))
-        return after[0]

@@ -14,15 +14,6 @@ score of each move as defined in `solvers.connect4`, x for a full column. `#` st
 from dataclasses import dataclass
 from importlib.resources import files
 
-GROUPS = (
-    "begin-easy",
-    "begin-medium",
-    "begin-hard",
-    "middle-easy",
-    "middle-medium",
-    "end-easy",
-)
-
 
 @dataclass(frozen=True)
 class SolvedPosition:
@@ -45,25 +36,3 @@ def read_line(line: str) -> SolvedPosition:
     """Return the position in a line of the file."""
     group, moves, *scores = line.split()
     return SolvedPosition(group, moves, tuple(None if s == "x" else int(s) for s in scores))
-
-
-def write_line(position: SolvedPosition) -> str:
-    """Return the line of the file for `position`."""
-    scores = ("x" if score is None else str(score) for score in position.scores)
-    return " ".join([position.group, position.moves, *scores])
-
-
-def plies_left(plies: int, score: int) -> int:
-    """Return the plies to the end under perfect play, after `plies` plies at a given score."""
-    if score == 0:
-        return 42 - plies
-    winner_is_second = plies % 2 == (1 if score > 0 else 0)
-    plies_before_win = 42 + winner_is_second - 2 * abs(score)
-    return plies_before_win + 1 - plies
-
-
-def group_of(plies: int, score: int) -> str:
-    """Return the group of a position with a given score after `plies` plies."""
-    left = plies_left(plies, score)
-    phase = "begin" if plies <= 14 else "middle" if plies <= 28 else "end"
-    return f"{phase}-{'easy' if left < 14 else 'medium' if left < 28 else 'hard'}"

@@ -4,17 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from rookery.arena.match import (
-    MatchGame,
-    MatchPlan,
-    MatchReport,
-    part_seed,
-    play_part,
-    report_match,
-)
+from rookery.arena.match import MatchPlan, MatchReport, part_seed, play_part, report_match
 from rookery.arena.openings import has_book
+from rookery.arena.pairs import MatchGame
 from rookery.arena.player import Player
-from rookery.arena.players import MinimaxPlayer, RandomPlayer
+from rookery.arena.players.minimax import MinimaxPlayer
+from rookery.arena.players.random import RandomPlayer
 from rookery.arena.strength.strength_test import (
     PartResult,
     Percentage,

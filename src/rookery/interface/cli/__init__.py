@@ -1,4 +1,4 @@
-"""The command line, one file per command; commands import torch and Numba only when they run."""
+"""The command line; commands import torch and Numba only when they run."""
 
 from rookery.interface.cli.app import main
 

@@ -4,21 +4,19 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rookery.interface.cli.failures import USAGE, one_line
-from rookery.interface.cli.settings import NET, Devices, TrustRules
+from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net
 
 if TYPE_CHECKING:
-    from rookery.base import IllegalPosition
-    from rookery.interface.analysis import Analysis
     from rookery.interface.line_queue import LineQueue
 
 
 def analyse(
-    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
+    run: Net,
     positions: Annotated[
         list[str] | None,
         typer.Argument(help="Analyse these positions; without any, those read from stdin."),
@@ -27,9 +25,7 @@ def analyse(
         Path | None, typer.Option(help="Read the positions from this file, one per line.")
     ] = None,
     simulations: Annotated[int, typer.Option(min=1, help="Run N simulations per position.")] = 100,
-    iteration: Annotated[
-        int | None, typer.Option(help="Use the network of this iteration, not the newest.")
-    ] = None,
+    iteration: Iteration = None,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
 ) -> None:
@@ -39,8 +35,8 @@ def analyse(
     In chess, write a FEN, which `moves e2e4 ...` may follow.
     An empty line is the starting position.
     """
+    from rookery.base import IllegalPosition
     from rookery.interface.analysis import Analyser
-    from rookery.interface.cli.settings import find_net
 
     source = _source(positions, file)
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
@@ -48,9 +44,11 @@ def analyse(
     has_errors = False
     for batch in _batches(source, analyser.batch_size):
         for text, answer in zip(batch, analyser.analyse(batch), strict=True):
-            line = _line(text, answer)
-            has_errors |= "error" in line
-            print(json.dumps(line))
+            if isinstance(answer, IllegalPosition):
+                has_errors, found = True, {"error": one_line(str(answer))}
+            else:
+                found = answer.to_plain()
+            print(json.dumps({"position": text, **found}))
         sys.stdout.flush()
     if has_errors:
         raise typer.Exit(USAGE)
@@ -78,9 +76,3 @@ def _batches(source: "list[str] | LineQueue", size: int) -> Iterator[list[str]]:
         return
     for start in range(0, len(source), size):
         yield source[start : start + size]
-
-
-def _line(text: str, answer: "Analysis | IllegalPosition") -> dict[str, Any]:
-    if isinstance(answer, ValueError):
-        return {"position": text, "error": one_line(str(answer))}
-    return {"position": text, **answer.to_plain()}

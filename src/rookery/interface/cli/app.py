@@ -13,16 +13,13 @@ from rookery.interface.cli.analyse import analyse
 from rookery.interface.cli.eval import evaluate
 from rookery.interface.cli.export import export
 from rookery.interface.cli.failures import USAGE, explain
-from rookery.interface.cli.games import games
+from rookery.interface.cli.games import games, recipes
 from rookery.interface.cli.match import match
 from rookery.interface.cli.play import play
 from rookery.interface.cli.rate import rate
-from rookery.interface.cli.recipes import recipes
-from rookery.interface.cli.resume import resume
-from rookery.interface.cli.train import train
+from rookery.interface.cli.train import resume, train, watch
 from rookery.interface.cli.tune import tune
 from rookery.interface.cli.uci import uci
-from rookery.interface.cli.watch import watch
 
 OUTPUT_CLOSED = 1
 
@@ -77,8 +74,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _rookery(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Train board-game players from scratch by self-play, measure them, play against them."""

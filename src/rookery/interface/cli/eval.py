@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rookery.interface.cli.settings import (
-    NET,
+    AsJson,
     ClusterAddress,
     Devices,
+    Net,
     TrustRules,
     Workers,
     count_workers,
@@ -34,7 +35,7 @@ OPPONENTS = "points lost against the opponent named in each row"
 
 
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
+    run: Net,
     simulations: Annotated[
         str,
         typer.Option(
@@ -47,16 +48,29 @@ def evaluate(
     devices: Devices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     trust_rules: TrustRules = False,
 ) -> None:
     """Measure a network: its share of errors, alone and with search."""
+    from rookery.interface.formatting import screen
+    from rookery.training import measure_over
+
     counts = read_counts(simulations)
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     processes = count_workers(workers, devices)
-    measured = measure(
-        net, counts=counts, devices=devices, workers=processes, cluster=cluster or ""
-    )
+    player = net.player(inference=net.inference, devices=devices)
+    console = screen()
+    label = f"measuring {', '.join(map(heading, counts))}"
+    with console.status(label) if console.is_terminal else nullcontext():
+        strengths = measure_over(
+            net.game,
+            [replace(player, simulations=number) for number in counts],
+            seed=net.seed,
+            workers=processes,
+            on_note=print_note,
+            cluster=cluster or "",
+        )
+    measured = dict(zip(counts, strengths, strict=True))
     spikes = count_spikes(net)
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
@@ -74,29 +88,6 @@ def read_counts(text: str) -> list[int]:
     if not all(part.isdecimal() for part in parts):
         raise ConfigError(f"--simulations takes numbers like 0,32,100, got {text!r}")
     return sorted({int(part) for part in parts})
-
-
-def measure(
-    net: "NetRef", *, counts: list[int], devices: str, workers: int | None, cluster: str
-) -> "dict[int, Strength]":
-    """Return the strength at each number of simulations."""
-    from rookery.interface.formatting import screen
-    from rookery.training import measure_over
-
-    player = net.player(inference=net.inference, devices=devices)
-    players = [replace(player, simulations=number) for number in counts]
-    console = screen()
-    label = f"measuring {', '.join(map(heading, counts))}"
-    with console.status(label) if console.is_terminal else nullcontext():
-        measured = measure_over(
-            net.game,
-            players,
-            seed=net.seed,
-            workers=workers,
-            on_note=print_note,
-            cluster=cluster,
-        )
-    return dict(zip(counts, measured, strict=True))
 
 
 def count_spikes(net: "NetRef") -> "SpikeCount | None":

@@ -34,41 +34,24 @@ def export(
     trust_rules: TrustRules = False,
 ) -> None:
     """Write a network to a file: ONNX for other programs, or Rookery's own weights."""
-    from rookery.base import write_atomic
-
-    _check_kind(out, half)
-    check_new_files(out)
-    weights = _find_weights(run, iteration, trust_rules)
-    payload = _pack(weights, out, half)
-    write_atomic(out, payload)
-    _show(weights, out, len(payload))
-
-
-def _check_kind(out: Path, half: bool) -> None:
-    """Raise ConfigError if the format is unknown or cannot be halved."""
-    from rookery.base import ConfigError
+    from rookery.base import ConfigError, write_atomic
+    from rookery.nets import pack, pack_onnx
 
     if out.suffix not in (ONNX, WEIGHTS):
         raise ConfigError(f"{out} must end in {ONNX} or {WEIGHTS}, which selects the format")
     if half and out.suffix != WEIGHTS:
         raise ConfigError(f"--half is for {WEIGHTS}; {ONNX} files are in float32")
-
-
-def _find_weights(run: str, iteration: int | None, trust_rules: bool) -> "Weights":
-    from rookery.base import ConfigError
-
+    check_new_files(out)
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if net.partners:
         raise ConfigError(f"a file holds one network, got {run}; export each separately")
-    return net.load()
-
-
-def _pack(weights: "Weights", out: Path, half: bool) -> bytes:
-    from rookery.nets import pack, pack_onnx
-
+    weights = net.load()
     if out.suffix == ONNX:
-        return pack_onnx(weights)
-    return pack(weights.halved() if half else weights.state, weights.header)
+        payload = pack_onnx(weights)
+    else:
+        payload = pack(weights.halved() if half else weights.state, weights.header)
+    write_atomic(out, payload)
+    _show(weights, out, len(payload))
 
 
 def _show(weights: "Weights", out: Path, size: int) -> None:

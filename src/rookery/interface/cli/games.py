@@ -1,4 +1,4 @@
-"""`rookery games`: list the games, check one, or export the games of a run."""
+"""`rookery games` and `rookery recipes`: list them, check a game, or export the games of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,8 +8,6 @@ import typer
 from rookery.interface.cli.settings import TrustRules, check_new_files
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rookery.games import CheckResult
 
 games = typer.Typer(name="games", help="List the games, check one, or export games of self-play.")
@@ -20,10 +18,19 @@ FAILED = 1
 @games.callback(invoke_without_command=True)
 def list_games(context: typer.Context) -> None:
     """List the games, or check one of them."""
-    if context.invoked_subcommand is None:
-        from rookery.interface.formatting import screen
+    from rookery.games import game_names, load_game
+    from rookery.interface.formatting import new_table, screen
+    from rookery.training import RECIPES
 
-        screen().print(_table())
+    if context.invoked_subcommand is not None:
+        return
+    table = new_table("game", "planes", "actions", "longest game", "recipes")
+    for name in game_names():
+        rules = load_game(name)
+        planes = " x ".join(map(str, rules.planes_shape))
+        made = ", ".join(recipe for recipe, make in RECIPES.items() if make().game == name)
+        table.add_row(name, planes, str(rules.num_actions), f"{rules.max_plies} plies", made)
+    screen().print(table)
 
 
 @games.command("check")
@@ -31,12 +38,11 @@ def check(
     name: Annotated[str, typer.Argument(help="Check this game, or this rules file.")],
 ) -> None:
     """Check that a game satisfies the contract; exit with code 1 if not."""
-    from rookery.games import check_game
-    from rookery.games import load_game as find_game
+    from rookery.games import check_game, load_game
     from rookery.interface.formatting import screen
 
     console = screen()
-    findings = check_game(find_game(name))
+    findings = check_game(load_game(name))
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         word, style = _verdict(finding)
@@ -69,21 +75,27 @@ def export(
     screen().print(f"{len(found)} games in {pgn}", soft_wrap=True, markup=False)
 
 
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Show all settings of this recipe.")] = None,
+) -> None:
+    """List the recipes, or show all settings of one."""
+    from rookery.base import UnknownName
+    from rookery.interface.formatting import new_table, screen
+    from rookery.training import RECIPES, to_json
+
+    if name is not None:
+        if name not in RECIPES:
+            raise UnknownName("recipe", name, RECIPES)
+        print(to_json(RECIPES[name]()), end="")
+        return
+    table = new_table("recipe", "game", "network", "description")
+    for recipe, make in RECIPES.items():
+        config = make()
+        table.add_row(recipe, config.game, str(config.net), make.__doc__ or "")
+    screen().print(table)
+
+
 def _verdict(finding: "CheckResult") -> tuple[str, str]:
     if not finding.passed:
         return "FAILED", "bold red"
     return ("check ", "yellow") if finding.is_warning else ("ok    ", "green")
-
-
-def _table() -> "Table":
-    from rookery.games import game_names, load_game
-    from rookery.interface.formatting import new_table
-    from rookery.training import RECIPES
-
-    table = new_table("game", "planes", "actions", "longest game", "recipes")
-    for name in game_names():
-        rules = load_game(name)
-        planes = " x ".join(map(str, rules.planes_shape))
-        recipes = ", ".join(recipe for recipe, make in RECIPES.items() if make().game == name)
-        table.add_row(name, planes, str(rules.num_actions), f"{rules.max_plies} plies", recipes)
-    return table

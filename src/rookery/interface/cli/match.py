@@ -2,19 +2,21 @@
 
 import json
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rookery.interface.cli.settings import (
+    AsJson,
     ClusterAddress,
     Devices,
     TrustRules,
     Workers,
     check_new_files,
     count_workers,
+    finite,
+    print_forfeits,
     print_note,
 )
 
@@ -47,7 +49,7 @@ def match(
     devices: Devices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     pgn: Annotated[
         Path | None, typer.Option(help="Write the games to this file, as PGN; for chess.")
     ] = None,
@@ -78,8 +80,7 @@ def match(
         on_note=print_note,
         cluster=cluster or "",
     )
-    for fault in dict.fromkeys(report.faults):
-        print_note(f"forfeited: {fault}")
+    print_forfeits(report.faults)
     if as_json:
         print(json.dumps(_plain(report, rules)))
     else:
@@ -91,13 +92,13 @@ def match(
 def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Game":
     """Return the game of the players and the option, which must agree."""
     from rookery.base import ConfigError
-    from rookery.games import load_game as find_game
+    from rookery.games import load_game
     from rookery.interface.players import read_net
 
     nets = [read_net(text, trust_rules=trust_rules) for text in texts]
     found = {net.game.name: net.game for net in nets if net is not None}
     if name is not None:
-        rules = find_game(name)
+        rules = load_game(name)
         found.setdefault(rules.name, rules)
     if not found:
         raise ConfigError("neither player is a run; name the game, as in --game connect4")
@@ -122,10 +123,6 @@ def _show(report: "MatchReport", rules: "Game", *, openings: str) -> None:
 
 def _plain(report: "MatchReport", rules: "Game") -> dict[str, Any]:
     """Return the fields of a JSON object, without games; null is an unbounded Elo."""
-    difference = {
-        name: value if isfinite(value) else None
-        for name, value in asdict(report.difference).items()
-    }
     counts = {name: asdict(getattr(report, name)) for name in ("total", "first", "second")}
     return {
         "game": rules.name,
@@ -134,5 +131,5 @@ def _plain(report: "MatchReport", rules: "Game") -> dict[str, Any]:
         **counts,
         "distinct_games": report.distinct_games,
         "forfeited": len(report.faults),
-        "difference": difference,
+        "difference": finite(report.difference),
     }

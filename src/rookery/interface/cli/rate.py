@@ -4,13 +4,20 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Devices, TrustRules, check_new_files, print_note
+from rookery.interface.cli.settings import (
+    AsJson,
+    Devices,
+    TrustRules,
+    check_new_files,
+    finite,
+    print_forfeits,
+    print_note,
+)
 
 if TYPE_CHECKING:
     from rookery.arena import RatingCallback, RatingEstimate, RatingPlan, RatingReport
@@ -48,11 +55,12 @@ def rate(
     ] = None,
     pgn: Annotated[Path | None, typer.Option(help="Write the games to this file, as PGN.")] = None,
     devices: Devices = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     trust_rules: TrustRules = False,
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
     from rookery.arena import RatingPlan, load_ladder, rate_player
+    from rookery.base import write_atomic
     from rookery.games import load_game
     from rookery.interface.game_files import rating_games, require_notation, write_games
     from rookery.interface.players import read_player_spec
@@ -80,14 +88,14 @@ def rate(
         print_note(
             f"stopped after {len(report.games)} of {games} games; unfinished games do not count"
         )
-    for fault in dict.fromkeys(report.faults):
-        print_note(f"forfeited: {fault}")
+    print_forfeits(report.faults)
     if as_json:
         print(json.dumps(_plain(report, simulations=player_spec.simulations)))
     else:
         _show(report, simulations=player_spec.simulations)
-    if games_file:
-        _write_games(games_file, report)
+    if games_file:  # one line per game: the rung, then the game, in which player a is rated
+        lines = [json.dumps([each.rung, *each.game.to_plain()]) for each in report.games]
+        write_atomic(games_file, "".join(f"{line}\n" for line in lines).encode("ascii"))
     if pgn is not None:
         write_games(rules, rating_games(report), pgn)
 
@@ -107,14 +115,6 @@ def _progress(plan: "RatingPlan") -> Iterator["RatingCallback"]:
         yield watch
 
 
-def _write_games(path: Path, report: "RatingReport") -> None:
-    """Write one line per game: the rung, then `MatchGame.to_plain`; player a is rated."""
-    from rookery.base import write_atomic
-
-    lines = [json.dumps([each.rung, *each.game.to_plain()]) for each in report.games]
-    write_atomic(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
-
-
 def _show(report: "RatingReport", *, simulations: int) -> None:
     from rookery.interface.formatting import screen
     from rookery.interface.tables import rating_verdict, rung_table
@@ -128,9 +128,6 @@ def _show(report: "RatingReport", *, simulations: int) -> None:
 
 def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
     """Return the fields of a JSON object, without games; null is an unbounded rating."""
-    estimate = {
-        name: value if isfinite(value) else None for name, value in asdict(report.estimate).items()
-    }
     rungs = [
         {"rung": asdict(row.rung), **asdict(row.counts), "expected": row.expected}
         for row in report.rows
@@ -139,7 +136,7 @@ def _plain(report: "RatingReport", *, simulations: int) -> dict[str, Any]:
         "player": report.player,
         "simulations": simulations,
         "ladder": report.ladder,
-        **estimate,
+        **finite(report.estimate),
         "margin": report.margin,
         "games": len(report.games),
         "was_interrupted": report.was_interrupted,

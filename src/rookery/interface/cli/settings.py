@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,10 +45,18 @@ ClusterAddress = Annotated[
         "or local (a cluster for this command alone).",
     ),
 ]
-NET = "Use a run folder, a game with a bundled network, or several averaged as RUN+RUN."
-Devices = Annotated[
+Net = Annotated[
     str,
-    typer.Option("--devices", help="Compute on cpu, cuda:0, or auto (a GPU if there is one)."),
+    typer.Argument(
+        metavar="RUN|GAME",
+        help="Use a run folder, a game with a bundled network, or several averaged as RUN+RUN.",
+    ),
+]
+Iteration = Annotated[
+    int | None, typer.Option(help="Use the network of this iteration, not the newest.")
+]
+Devices = Annotated[
+    str, typer.Option("--devices", help="Compute on cpu, cuda:0, or auto (a GPU if there is one).")
 ]
 Workers = Annotated[
     str,
@@ -57,7 +66,7 @@ Workers = Annotated[
         "auto = one per core when worthwhile.",
     ),
 ]
-
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TrustRules = Annotated[
     bool,
     typer.Option(
@@ -101,6 +110,17 @@ def print_note(note: str) -> None:
     print(f"note: {note}", file=sys.stderr, flush=True)
 
 
+def print_forfeits(faults: Iterable[str]) -> None:
+    """Print a note for each reason why games were forfeited."""
+    for fault in dict.fromkeys(faults):
+        print_note(f"forfeited: {fault}")
+
+
+def finite(numbers: object) -> dict[str, float | None]:
+    """Return the fields of a dataclass for JSON, with None for infinite ones."""
+    return {name: each if isfinite(each) else None for name, each in vars(numbers).items()}
+
+
 def placement(devices: str, actors: str | None, cluster: str | None) -> list[str]:
     """Return the settings of the given placement options."""
     given = {"devices": devices, "actors": actors, "cluster": cluster}
@@ -109,14 +129,14 @@ def placement(devices: str, actors: str | None, cluster: str | None) -> list[str
 
 def start_from(game: str, recipe: str | None, devices: str) -> "Config":
     """Return the initial settings of a new run of `game`, a name or a rules file."""
-    from rookery.games import load_game as find_game
+    from rookery.games import load_game
     from rookery.gpu import find_devices
     from rookery.interface.players import is_game
     from rookery.training import recipe_for
 
     device = find_devices(devices)[0]
     name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
-    find_game(name)
+    load_game(name)
     return replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
 
 

@@ -1,8 +1,10 @@
-"""`rookery train`: start a new run."""
+"""`rookery train`, `resume` and `watch`: start, continue and watch a run."""
 
 import re
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -47,14 +49,14 @@ def train(
     trust_rules: TrustRules = False,
 ) -> None:
     """Train a game in a new run folder, from scratch or from another network."""
-    from rookery.games import load_game as find_game
+    from rookery.games import load_game
     from rookery.interface.formatting import screen
     from rookery.interface.players import read_initial_weights
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
     start = start_from(game, recipe, devices)
-    rules = find_game(start.game)
+    rules = load_game(start.game)
     first = read_initial_weights(init, trust_rules=trust_rules) if init else None
     if first is not None:
         start = replace(start, net=first.weights.header.config)
@@ -76,3 +78,49 @@ def free_folder(parent: Path, name: str) -> Path:
     while (parent / f"{stem}-{number}").exists():
         number += 1
     return parent / f"{stem}-{number}"
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(help="Resume the run in this folder.")],
+    minutes: Minutes = None,
+    settings: Settings = None,
+    devices: Devices = "",
+    actors: Actors = None,
+    cluster: ClusterAddress = None,
+    trust_rules: TrustRules = False,
+) -> None:
+    """Resume a run from its last checkpoint."""
+    from rookery.interface.formatting import duration, program, screen
+    from rookery.interface.run_history import read_history
+    from rookery.interface.training import train_visibly
+    from rookery.training import RunFolder, check_hardware
+
+    folder = RunFolder(run, trust_rules=trust_rules)
+    where = placement(devices, actors, cluster)
+    config = with_options(folder.config, minutes, [*where, *(settings or ())])
+    check_hardware(config)
+    console, past = screen(), read_history(run)
+    if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
+        longer = ceil(2 * past.seconds / 60)
+        console.print(
+            f"{run} has finished after {duration(past.seconds)} and {past.iteration} iterations; "
+            f"to train it longer: {program()} resume {quote(str(run))} --minutes {longer}",
+            soft_wrap=True,
+        )
+        return
+    with folder.lock():
+        folder.change(config)
+        folder.keep_rules()
+    console.print(f"Resuming {folder.game.name} in {run}", soft_wrap=True)
+    train_visibly(folder, console)
+
+
+def watch(
+    run: Annotated[Path, typer.Argument(help="Watch the run in this folder.")],
+    once: Annotated[bool, typer.Option("--once", help="Print the present state once.")] = False,
+) -> None:
+    """Watch a run that another process trains, or print the state of one."""
+    from rookery.interface.formatting import screen
+    from rookery.interface.watch import watch_run
+
+    watch_run(run, screen(), once=once)

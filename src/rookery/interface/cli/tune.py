@@ -52,7 +52,7 @@ def tune(
     cluster: ClusterAddress = None,
 ) -> None:
     """Tune settings by short runs, compared by their strength."""
-    from rookery.games import load_game as find_game
+    from rookery.games import load_game
     from rookery.interface.formatting import screen
     from rookery.interface.tuning import tune_visibly
     from rookery.training import Study, check_hardware
@@ -61,7 +61,7 @@ def tune(
     where = placement(devices, actors, cluster)
     config = with_options(start, minutes, [*where, *(settings or ())])
     check_hardware(config)
-    rules = find_game(config.game)
+    rules = load_game(config.game)
     searched = _space(config, rules, space, settings)
     folder = study or Path("runs") / f"{rules.name}-study"
     named = None if devices == "auto" else devices

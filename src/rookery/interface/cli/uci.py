@@ -1,13 +1,12 @@
 """`rookery uci`: an engine for chess programs."""
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from rookery.interface.cli.settings import NET, Devices, TrustRules
+from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net
 
 if TYPE_CHECKING:
     from rookery.interface.uci.command_queue import CommandQueue
@@ -17,12 +16,7 @@ MAX_LEAVES = 16
 
 
 def uci(
-    run: Annotated[str, typer.Argument(metavar="RUN|GAME", help=NET)],
-    iteration: Annotated[
-        int | None, typer.Option(help="Use the network of this iteration, not the newest.")
-    ] = None,
-    devices: Devices = "cpu",
-    trust_rules: TrustRules = False,
+    run: Net, iteration: Iteration = None, devices: Devices = "cpu", trust_rules: TrustRules = False
 ) -> None:
     """Run as an engine for chess programs, by the Universal Chess Interface (UCI)."""
     from rookery.interface.line_queue import read_lines
@@ -33,10 +27,8 @@ def uci(
         _say("\n".join(introduction(Path(run).name)))
 
     commands = CommandQueue(read_lines(sys.stdin), introduce)
-    try:
+    with suppress(KeyboardInterrupt):
         _serve(run, commands, iteration=iteration, devices=devices, trust_rules=trust_rules)
-    except KeyboardInterrupt:
-        return
 
 
 def _serve(
@@ -45,15 +37,13 @@ def _serve(
     from rookery.base import ConfigError
     from rookery.games import plain_name
     from rookery.gpu import find_device
-    from rookery.interface.cli.settings import find_net
     from rookery.interface.uci.engine import Engine
 
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if plain_name(net.game.name) != "chess":
         raise ConfigError(f"{run} plays {net.game.name}, which is not chess; give a run of chess")
     find_device(devices)
-    player = net.player(inference="auto", devices=devices)
-    player = replace(player, batch_size=MAX_LEAVES)
+    player = replace(net.player(inference="auto", devices=devices), batch_size=MAX_LEAVES)
     Engine(net, player, commands=commands, say=_say).run()
 
 

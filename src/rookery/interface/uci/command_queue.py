@@ -30,9 +30,9 @@ class CommandQueue:
         """Return the next command, or None if none has arrived."""
         return None if not self._put_back and self._lines.is_empty() else self.take()
 
-    def put_back(self, line: str) -> None:
-        """Make `line` the next command again."""
-        self._put_back.append(line)
+    def put_back(self, *lines: str) -> None:
+        """Make `lines` the next commands again."""
+        self._put_back.extend(reversed(lines))
 
 
 def _commands(lines: Iterable[str], introduce: Callable[[], None]) -> Iterator[str]:

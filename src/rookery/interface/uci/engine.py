@@ -148,8 +148,7 @@ class Engine:
                 self._say("readyok")
             else:
                 deferred.append(line)
-        for line in reversed(deferred):
-            self._commands.put_back(line)
+        self._commands.put_back(*deferred)
 
     def _set_root(self, search: AnalysisSearch, limits: Limits) -> None:
         """Pass the position to the search, which keeps its tree within one game."""

@@ -55,8 +55,7 @@ class GoSearch:
         best = self._search.variations(1)[0].actions[:2]
         moves = write_moves(self._board.game, self._board.state, best)
         self._say(f"bestmove {' ponder '.join(moves)}")
-        for line in reversed(self._deferred):
-            self._commands.put_back(line)
+        self._commands.put_back(*self._deferred)
 
     def _end_from(self, start: float) -> float | None:
         """Return the deadline, or None without a limit of time; an only move needs no search."""

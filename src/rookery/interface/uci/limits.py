@@ -4,17 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-NUMBERS = {
-    "nodes": "nodes",
-    "movetime": "movetime",
-    "depth": "depth",
-    "mate": "mate",
-    "wtime": "white_time",
-    "btime": "black_time",
-    "winc": "white_increment",
-    "binc": "black_increment",
-    "movestogo": "moves_to_go",
-}
+NUMBERS = ("nodes", "movetime", "depth", "mate", "wtime", "btime", "winc", "binc", "movestogo")
 FLAGS = ("infinite", "ponder")
 MOVES = "searchmoves"
 KEYWORDS = (*NUMBERS, *FLAGS, MOVES)
@@ -28,17 +18,20 @@ LARGEST_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search must end; None means no such limit. Times are in milliseconds."""
+    """When a search must end; None means no such limit.
+
+    The fields have the names of UCI; times are in milliseconds.
+    """
 
     nodes: int | None = None
     movetime: int | None = None
     depth: int | None = None
     mate: int | None = None
-    white_time: int | None = None
-    black_time: int | None = None
-    white_increment: int | None = None
-    black_increment: int | None = None
-    moves_to_go: int | None = None
+    wtime: int | None = None
+    btime: int | None = None
+    winc: int | None = None
+    binc: int | None = None
+    movestogo: int | None = None
     infinite: bool = False
     ponder: bool = False
     moves: tuple[str, ...] = ()
@@ -46,19 +39,19 @@ class Limits:
     @property
     def is_open(self) -> bool:
         """Whether only `stop` ends the search."""
-        ends = (self.nodes, self.movetime, self.depth, self.mate, self.white_time, self.black_time)
+        ends = (self.nodes, self.movetime, self.depth, self.mate, self.wtime, self.btime)
         return self.infinite or all(end is None for end in ends)
 
     def seconds(self, *, is_black: bool, overhead: int) -> float | None:
         """Return the time for this move less `overhead` milliseconds; None without a limit."""
         if self.movetime is not None:
             return max(0, self.movetime - overhead) / 1000
-        left = self.black_time if is_black else self.white_time
+        left = self.btime if is_black else self.wtime
         if left is None:
             return None
         usable = max(0, left - overhead)
-        moves = min(self.moves_to_go or MOVES_LEFT, MOVES_LEFT)
-        increment = (self.black_increment if is_black else self.white_increment) or 0
+        moves = min(self.movestogo or MOVES_LEFT, MOVES_LEFT)
+        increment = (self.binc if is_black else self.winc) or 0
         share = usable / moves + INCREMENT_SHARE * increment
         return min(share, LARGEST_SHARE * usable) / 1000
 
@@ -72,7 +65,7 @@ def read_limits(words: Sequence[str]) -> tuple[Limits, list[str]]:
         if word in FLAGS:
             found[word] = True
         elif word in NUMBERS and rest and _is_number(rest[0]):
-            found[NUMBERS[word]] = int(rest.pop(0))
+            found[word] = int(rest.pop(0))
         elif word == MOVES:
             while rest and rest[0] not in KEYWORDS:
                 moves.append(rest.pop(0))

@@ -1,5 +1,5 @@
 """The live view of a run that another process trains, read from its folder."""
 
-from rookery.interface.watch.live import watch_run
+from rookery.interface.watch.panel import watch_run
 
 __all__ = ["watch_run"]

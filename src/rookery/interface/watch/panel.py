@@ -1,25 +1,52 @@
-"""The panel of a run: figures and tables, arranged for the width and height of the terminal."""
+"""The panel of a run, live or printed once: figures and tables that fit the terminal."""
 
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import program
 from rookery.interface.stats_tail import Line
 from rookery.interface.watch import workers
-from rookery.interface.watch.run_status import STOPPED, RunStatus
+from rookery.interface.watch.run_status import FINISHED, STOPPED, RunStatus, RunWatcher
 from rookery.interface.watch.run_table import run_table
 
+REFRESH_SECONDS = 0.5
+HINT = "Ctrl-C stops watching; the run continues"
 WIDE = 130
 """Width from which tables are placed next to the figures, not below."""
 FRAME_LINES, FRAME_COLUMNS = 2, 4
 MAX_NOTES = 6
 UNLIMITED_LINES = 10**6
+
+
+def watch_run(path: Path, console: Console, *, once: bool) -> None:
+    """Show the run at `path` until it finishes or Ctrl-C; print once if `once` or no terminal.
+
+    The last panel stays on the screen.
+    """
+    watcher = RunWatcher(path)
+    if console.is_terminal and not console.is_dumb_terminal and not once:
+        with suppress(KeyboardInterrupt):
+            _follow(watcher, console)
+    console.print(RunPanel(watcher.status()))
+
+
+def _follow(watcher: RunWatcher, console: Console) -> None:
+    status = watcher.status()
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        while status.state != FINISHED:
+            live.update(RunPanel(status, height=console.height, hint=HINT), refresh=True)
+            time.sleep(REFRESH_SECONDS)
+            status = watcher.status()
 
 
 @dataclass(frozen=True)
@@ -77,13 +104,12 @@ class RunPanel:
 
 
 def _worker_section(lines: Sequence[Line], draw: Callable[[int], RenderableType]) -> Section:
-    return Section(workers.least_lines(lines), workers.all_lines(lines), draw)
+    extra = workers.extra_lines(lines)
+    return Section(extra + 1, extra + len(lines), draw)
 
 
 def _side_by_side(left: RenderableType, right: Sequence[RenderableType]) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    grid.add_column(ratio=1)
-    grid.add_column(ratio=1)
+    grid = Table.grid(Column(ratio=1), Column(ratio=1), padding=(0, 2, 0, 0), expand=True)
     grid.add_row(left, Group(*right))
     return grid
 

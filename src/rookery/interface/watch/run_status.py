@@ -1,16 +1,21 @@
-"""The state of a run, found in its folder."""
+"""The state of a run, found in its folder: its statistics, its settings, and its lock."""
 
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import NEVER, StatsTail
-from rookery.interface.watch.lock_probe import LockProbe
 from rookery.training import Config, read_config, read_identity
 
+SETTLED_SECONDS = 1.0
+"""A process that touches the lock file holds the lock within this time."""
 RUNNING, FINISHED, STOPPED, NEW = "running", "finished", "stopped", "not started"
+ENDS = {"": NEW, "finished": FINISHED}
+"""The state of a run that nobody trains, by the kind of its last line; otherwise STOPPED."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,41 @@ class RunStatus:
         return self.config.run.progress(self.seconds, self.history.iteration)
 
 
+class LockProbe:
+    """Finds out whether a process trains the run in `folder`, that is, holds its lock.
+
+    The only test is to try the lock, and a successful try holds it for a moment in which the run
+    could not start. So a free lock is tried again only after a sign of activity: a run that starts
+    touches the lock file, then takes the lock at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / ".lock"
+        self.touched_at = NEVER
+        """When a process last started to take the lock, in seconds since the epoch."""
+        self._free_since: tuple[int, float] | None = None
+
+    def is_held(self, changed_at: float) -> bool:
+        """Whether a process trains the run, whose statistics last changed at `changed_at`."""
+        try:
+            touched = os.stat(self._path)
+        except FileNotFoundError:
+            return False
+        self.touched_at = touched.st_mtime
+        signs = (touched.st_mtime_ns, changed_at)
+        if signs == self._free_since:
+            return False
+        if 0 <= time.time() - self.touched_at < SETTLED_SECONDS:
+            return True
+        is_held = self._try()
+        self._free_since = None if is_held else signs
+        return is_held
+
+    def _try(self) -> bool:
+        with open(self._path, "rb") as file:
+            return not lock_descriptor(file.fileno(), blocking=False)
+
+
 class RunWatcher:
     """Reads the folder of a run again and again, and never writes to it."""
 
@@ -47,26 +87,21 @@ class RunWatcher:
         if self._config_changed_at() != self._config_read:  # resumed with other settings
             self._read_config()
         is_held = self._lock.is_held(self._tail.changed_at)
-        self._read_lines()  # after the lock: a run writes its last line before it releases it
+        # After the lock: a run writes its last line before it releases it.
+        lines, is_restart = self._tail.read()
+        if is_restart:
+            self._history = RunHistory()
+        self._history.add(lines)
+        last_sign = max(self._tail.changed_at, self._lock.touched_at)  # a line, or a resume
         return RunStatus(
             path=self._path,
             game=self._game,
             config=self._config,
             history=self._history,
-            state=_state(self._history.kind, is_held),
-            seconds=self._history.seconds + (self._seconds_since_sign() if is_held else 0.0),
+            state=RUNNING if is_held else ENDS.get(self._history.kind, STOPPED),
+            seconds=self._history.seconds + (_seconds_since(last_sign) if is_held else 0.0),
             seconds_since_line=_seconds_since(self._tail.changed_at),
         )
-
-    def _read_lines(self) -> None:
-        new = self._tail.read()
-        if new.is_restart:
-            self._history = RunHistory()
-        self._history.add(new.lines)
-
-    def _seconds_since_sign(self) -> float:
-        """Return the seconds since the last line, or since the run was resumed."""
-        return _seconds_since(max(self._tail.changed_at, self._lock.touched_at))
 
     def _read_config(self) -> None:
         self._config_read = self._config_changed_at()
@@ -79,11 +114,3 @@ class RunWatcher:
 
 def _seconds_since(when: float) -> float:
     return 0.0 if when == NEVER else max(0.0, time.time() - when)
-
-
-def _state(kind: str, is_held: bool) -> str:
-    if is_held:
-        return RUNNING
-    if not kind:
-        return NEW
-    return FINISHED if kind == "finished" else STOPPED

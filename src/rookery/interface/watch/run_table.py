@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
@@ -25,12 +25,11 @@ Row = tuple[str, RenderableType]
 
 def run_table(status: RunStatus) -> Table:
     """Return all figures of a run except those of single workers."""
-    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    grid.add_column(style="dim", no_wrap=True, min_width=len("self-play"))
-    grid.add_column(ratio=1)
+    label = Column(style="dim", no_wrap=True, min_width=len("self-play"))
+    grid = Table.grid(label, Column(ratio=1), padding=(0, 2, 0, 0), expand=True)
     grid.add_row(Text(status.state, STYLES[status.state]), _bar(status))
-    for label, content in rows(status):
-        grid.add_row(label, content)
+    for row in rows(status):
+        grid.add_row(*row)
     return grid
 
 
@@ -49,8 +48,9 @@ def rows(status: RunStatus) -> Iterator[Row]:
     if history.measurements:
         yield "strength", _strength(history)
         yield "", _measure(history)
-    if history.usage:
-        yield "device", _usage(history.usage)
+    if usage := history.usage:
+        busy, memory = _share(usage["busy"]), count(usage["memory_mb"])
+        yield "device", Flow(f"{busy} busy", f"{memory} MB in use")
     if actors := history.last.get("actors"):
         yield "actors", _actors(actors)
 
@@ -59,9 +59,8 @@ def _bar(status: RunStatus) -> RenderableType:
     run = status.config.run
     if not (run.minutes or run.iterations):
         return Text("runs until it is stopped")
-    grid = Table.grid(padding=(0, 0, 0, 2), expand=True)
-    grid.add_column(ratio=1)
-    grid.add_column(justify="right", no_wrap=True)
+    right = Column(justify="right", no_wrap=True)
+    grid = Table.grid(Column(ratio=1), right, padding=(0, 0, 0, 2), expand=True)
     label = f"{status.progress:.0%}"
     if status.state == RUNNING and status.progress > 0:
         label += f"  {time_left(status.seconds, status.progress)} left"
@@ -89,12 +88,9 @@ def _setup(status: RunStatus) -> Flow:
     """Return recipe, devices, network and precision."""
     start, config = status.history.start, status.config
     devices = config.run.devices if "," in config.run.devices else start["device"]
-    figures = [config.recipe, f"on {devices}"]
-    if config.run.cluster:
-        figures.append(f"cluster {config.run.cluster}")
-    figures.append(str(config.net))
-    figures.append(f"{config.learning.method}, {start['precision']}")
-    return Flow(*figures)
+    cluster = [f"cluster {config.run.cluster}"] if config.run.cluster else []
+    learning = f"{config.learning.method}, {start['precision']}"
+    return Flow(config.recipe, f"on {devices}", *cluster, str(config.net), learning)
 
 
 def _selfplay(history: RunHistory) -> Flow:
@@ -165,15 +161,10 @@ def _measure(history: RunHistory) -> Flow:
 
 
 def _curve(curve: Curve, latest: str) -> RenderableType:
-    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    grid.add_column(ratio=1)
-    grid.add_column(min_width=LATEST_WIDTH, no_wrap=True)
+    right = Column(min_width=LATEST_WIDTH, no_wrap=True)
+    grid = Table.grid(Column(ratio=1), right, padding=(0, 2, 0, 0), expand=True)
     grid.add_row(curve, latest)
     return grid
-
-
-def _usage(usage: Line) -> Flow:
-    return Flow(f"{_share(usage['busy'])} busy", f"{count(usage['memory_mb'])} MB in use")
 
 
 def _actors(actors: Line) -> Flow:

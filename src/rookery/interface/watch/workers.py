@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration
@@ -11,28 +11,20 @@ from rookery.interface.progress import mean_share
 from rookery.interface.run_history import Note, RunHistory
 from rookery.interface.stats_tail import Line
 
-HEADINGS = 1
-TOTAL = 1
 NUMBER_WIDTH = 7
 """Smallest width of a column; all columns of trainers fit into 80 characters."""
 
 
-def least_lines(workers: Sequence[Line]) -> int:
-    """Return the smallest useful height: headings, one row, and the sum of several."""
-    return HEADINGS + 1 + (TOTAL if len(workers) > 1 else 0)
-
-
-def all_lines(workers: Sequence[Line]) -> int:
-    """Return the height of the complete table."""
-    return HEADINGS + len(workers) + (TOTAL if len(workers) > 1 else 0)
+def extra_lines(workers: Sequence[Line]) -> int:
+    """Return the lines of a table besides those of single workers: headings, sum of several."""
+    return 2 if len(workers) > 1 else 1
 
 
 def trainer_table(history: RunHistory, lines: int) -> Table:
     """Return a table of the ranks, the slowest if `lines` is too few for all, and their sum."""
     ranks = history.learning["ranks"]
-    table = _table("trainer", "device")
-    for heading in ("updates", "rows", "rows/s", "comm.", "waited", "sent MB", "MB"):
-        _add_numbers(table, heading)
+    numbers = ("updates", "rows", "rows/s", "comm.", "waited", "sent MB", "MB")
+    table = _table("trainer", "device", numbers=numbers)
     for rank in _fitting(ranks, lines, lambda rank: rank["rows_per_second"]):
         table.add_row(rank["name"], rank["device"], count(rank["updates"]), *_rank_cells([rank]))
     if len(ranks) > 1:
@@ -55,10 +47,8 @@ def _rank_cells(ranks: Sequence[Line]) -> list[str]:
 
 def actor_table(workers: Sequence[Line], lines: int) -> Table:
     """Return a table of the actors, the worst if `lines` is too few for all, and their sum."""
-    table = _table("actor")
-    for heading in ("positions/s", "MB", "failures"):
-        _add_numbers(table, heading)
-    for worker in _fitting(workers, lines, _health):
+    table = _table("actor", numbers=("positions/s", "MB", "failures"))
+    for worker in _fitting(workers, lines, lambda w: (-w["failures"], w["positions_per_second"])):
         style = "yellow" if worker["failures"] else ""
         table.add_row(worker["name"], *_actor_cells([worker]), style=style)
     if len(workers) > 1:
@@ -73,32 +63,25 @@ def _actor_cells(workers: Sequence[Line]) -> list[str]:
 
 def note_table(notes: Sequence[Note], *, in_full: bool) -> Table:
     """Return a table of notes, each cut to one line or in full."""
-    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
     widest = max(len(duration(note.seconds)) for note in notes)
-    table.add_column(style="dim", width=widest, justify="right")
-    table.add_column(ratio=1, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
+    left = Column(style="dim", width=widest, justify="right")
+    text = Column(ratio=1, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
+    table = Table.grid(left, text, padding=(0, 2, 0, 0), expand=True)
     for note in notes:
         table.add_row(duration(note.seconds), Text(note.text))
     return table
 
 
-def _health(worker: Line) -> tuple[int, float]:
-    """Return a sort key; lower is worse."""
-    return -worker["failures"], worker["positions_per_second"]
-
-
 def _fitting(workers: Sequence[Line], lines: int, key: Callable[[Line], Any]) -> Sequence[Line]:
     """Return the workers that fit into `lines`: all, or the lowest by `key`."""
-    room = lines - (all_lines(workers) - len(workers))
+    room = lines - extra_lines(workers)
     return workers if room >= len(workers) else sorted(workers, key=key)[:room]
 
 
-def _table(*headings: str) -> Table:
+def _table(*headings: str, numbers: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for heading in headings:
         table.add_column(heading, no_wrap=True)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True, min_width=NUMBER_WIDTH)
     return table
-
-
-def _add_numbers(table: Table, heading: str) -> None:
-    table.add_column(heading, justify="right", no_wrap=True, min_width=NUMBER_WIDTH)

@@ -1,18 +1,47 @@
-"""Pairs of games in flight: one player against several opponents, all games in lockstep."""
+"""Pairs of games from one opening: a player against its opponents, all games in lockstep."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.arena.lockstep import Histories, advance
-from rookery.arena.match import MatchGame, play_ply
+from rookery.arena.lockstep import Histories, advance, outcomes
 from rookery.arena.openings import Opening
-from rookery.arena.player import Player
-from rookery.games import ONGOING, Game
+from rookery.arena.player import FORFEIT, Player, choose_moves, faults_of
+from rookery.games import LOSS, ONGOING, Action, Game
 
 NO_OPPONENT = -1
+
+
+@dataclass(frozen=True)
+class MatchGame:
+    """One game of a match."""
+
+    opening: Opening
+    """The first moves, which both games of a pair share."""
+    moves: tuple[Action, ...]
+    """The moves of the players after the opening."""
+    a_first: bool
+    """Whether a has the side that moves first, opening included."""
+    result: int
+    """WIN, DRAW or LOSS for a."""
+    fault: str = ""
+    """Why a player forfeited the game; empty if the game was played to its end."""
+
+    def to_plain(self) -> list[Any]:
+        """Return the game as a list that JSON can hold."""
+        return [list(self.opening), list(self.moves), self.a_first, self.result, self.fault]
+
+    @classmethod
+    def from_plain(cls, plain: Sequence[Any]) -> "MatchGame":
+        """Return the game that `to_plain` wrote."""
+        opening, moves, a_first, result, fault = plain
+        return cls(tuple(opening), tuple(moves), a_first, result, fault)
+
+
 Pair = tuple[MatchGame, MatchGame]
 
 
@@ -46,13 +75,21 @@ class GamesInFlight:
         self._opponent[games], self._results[games] = opponent, ONGOING
         self._player_moves[games] = np.array([True, False]) == (len(opening) % 2 == 0)
 
-    def play_ply(self, executor: Executor) -> None:
-        """Play one ply in every ongoing game; opponents move in `executor`, at the same time."""
+    def play_ply(self, executor: Executor | None = None) -> bool:
+        """Play one ply in every ongoing game, and return whether there was any.
+
+        With an executor, the opponents move in it at the same time as the player.
+        """
         is_ongoing = (self._opponent != NO_OPPONENT) & (self._results == ONGOING)
-        replies = executor.submit(self._play_opponents, is_ongoing & ~self._player_moves)
+        replying = is_ongoing & ~self._player_moves
+        replies = executor.submit(self._play_opponents, replying) if executor else None
         self._play(self._player, is_ongoing & self._player_moves, sign=1)
-        replies.result()
+        if replies:
+            replies.result()
+        else:
+            self._play_opponents(replying)
         self._player_moves = ~self._player_moves
+        return bool(is_ongoing.any())
 
     def take_finished(self) -> Iterator[tuple[int, Pair]]:
         """Yield the opponents and games of finished pairs, and free their slots."""
@@ -68,10 +105,18 @@ class GamesInFlight:
             self._play(opponent, mask & (self._opponent == number), sign=-1)
 
     def _play(self, mover: Player, mask: NDArray[np.bool_], *, sign: int) -> None:
+        """Play one move in each game of `mask`; a forfeited game is lost and keeps its state."""
         games = np.flatnonzero(mask)
-        if len(games):
-            ends = play_ply(self._game, mover, self._states, self._histories, games, self._faults)
-            self._results[games] = np.where(ends == ONGOING, ONGOING, sign * ends)
+        if not len(games):
+            return
+        game, states, histories = self._game, self._states, self._histories
+        actions = choose_moves(mover, states[games], histories.select(games), game=game)
+        has_moved = actions != FORFEIT
+        self._faults.update(zip(games[~has_moved].tolist(), faults_of(mover), strict=False))
+        advance(game, states, histories, games[has_moved], actions[has_moved])
+        ends = outcomes(game, states[games])
+        results = np.where(has_moved, np.where(ends == ONGOING, ONGOING, -ends), LOSS)
+        self._results[games] = np.where(results == ONGOING, ONGOING, sign * results)
 
     def _finished(self, g: int) -> MatchGame:
         opening = self._openings[g // 2]
