@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 
+from rookery import __version__
 from rookery.arena import MatchPlan, MatchReport, PartResult, Strength
 from rookery.base import RookeryError
 from rookery.games import Game
@@ -16,14 +17,25 @@ from rookery.training.evaluation.tasks import (
     MatchTask,
     PartDone,
     PartRefused,
+    RunPart,
     StrengthTask,
+    Tasks,
     one_thread_for_nets,
+    run_part,
     source_of,
 )
-from rookery.training.evaluation.worker import evaluation_worker
-from rookery.workers import Cluster, ProcessWorker, Ready, Worker, WorkerPool, thread_limits
+from rookery.workers import (
+    Channel,
+    Cluster,
+    ProcessWorker,
+    Ready,
+    Worker,
+    WorkerPool,
+    thread_limits,
+)
 
 IDLE_SECONDS = 0.01
+WAIT_SECONDS = 1.0
 MIN_PARTS = 8
 """With fewer parts, as for all of Tic-Tac-Toe, starting workers takes longer than they save."""
 PAIRS_ON_GPU = 2048
@@ -102,6 +114,19 @@ def _worthwhile(parts: int, cluster: Cluster | None) -> int:
     return cores if cores > 1 and parts >= MIN_PARTS else 0
 
 
+def evaluation_worker(channel: Channel, job: None) -> None:
+    """Run the parts that the coordinator asks for, until the channel closes."""
+    tasks = Tasks(())
+    with one_thread_for_nets():
+        channel.send(Ready(__version__))
+        while True:
+            match channel.receive(WAIT_SECONDS):
+                case Tasks() as tasks:
+                    continue
+                case RunPart() as message:
+                    channel.send(run_part(tasks, message))
+
+
 class EvaluationPool:
     """Evaluation workers, in processes of this machine or on a cluster."""
 
@@ -128,14 +153,10 @@ class EvaluationPool:
         for number, message in self._pool.poll():
             match message:
                 case Ready():
-                    self._pool.send(number, queue.message)
+                    queue.welcome(number)
                 case PartDone() | PartRefused():
                     queue.complete(number, message)
-        ready = self._pool.ready()
-        queue.return_lost(ready, self._pool.last_failure)
-        for number in ready:
-            if part := queue.assign(number):
-                self._pool.send(number, part)
+        queue.share(self._pool)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         if self._cluster is not None:
