@@ -89,8 +89,6 @@ class WorkerEvent:
     worker: str
     what: str
     done: str
-    seconds: float
-    """Since the pool was started."""
 
     def __str__(self) -> str:
         return f"{self.worker} {self.what}; {self.done}"
@@ -174,7 +172,6 @@ class WorkerPool:
         """Start `size` workers; `role` names them, `on_event` is called when one fails."""
         self._role, self._start, self._policy = role, start, policy
         self._on_event, self._clock = on_event, clock
-        self._begun = clock()
         self.last_failure = ""
         """What happened to the last worker that failed."""
         self._slots = [_Slot(number) for number in range(size)]
@@ -242,8 +239,7 @@ class WorkerPool:
 
     def report_event(self, number: int, what: str, done: str) -> None:
         """Report something that happened to a worker."""
-        seconds = self._clock() - self._begun
-        self._on_event(WorkerEvent(self._name(number), what, done, seconds))
+        self._on_event(WorkerEvent(self._name(number), what, done))
 
     def close(self) -> None:
         """End all workers."""

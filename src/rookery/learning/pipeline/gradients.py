@@ -72,7 +72,9 @@ class PipelineGradients(RankGradients):
         """Make the schedule for parts of `rows` rows, unless it exists."""
         if rows == self._rows:
             return
-        from rookery.learning.pipeline.stage import Stage, new_schedule
+        from torch.distributed.pipelining import Schedule1F1B, ScheduleGPipe
+
+        from rookery.learning.pipeline.stage import Stage
 
         inputs, outputs = self._outlines(rows)
         self._stage = Stage(
@@ -83,7 +85,9 @@ class PipelineGradients(RankGradients):
             input_args=inputs,
             output_args=outputs,
         )
-        self._schedule = new_schedule(self._stage, self.accumulate, self._loss)
+        # 1F1B keeps fewer activations; torch requires at least as many parts as stages for it.
+        kind = Schedule1F1B if self.accumulate >= self._group.size else ScheduleGPipe
+        self._schedule = kind(self._stage, self.accumulate, loss_fn=self._loss, scale_grads=False)
         self._rows = rows
 
     def _outlines(self, rows: int) -> tuple[Tensor, tuple[Tensor, ...]]:
