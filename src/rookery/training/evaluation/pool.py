@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 
-from rookery import __version__
 from rookery.arena import MatchPlan, MatchReport, PartResult, Strength
 from rookery.base import RookeryError
 from rookery.games import Game
@@ -17,25 +16,14 @@ from rookery.training.evaluation.tasks import (
     MatchTask,
     PartDone,
     PartRefused,
-    RunPart,
     StrengthTask,
-    Tasks,
+    evaluation_worker,
     one_thread_for_nets,
-    run_part,
     source_of,
 )
-from rookery.workers import (
-    Channel,
-    Cluster,
-    ProcessWorker,
-    Ready,
-    Worker,
-    WorkerPool,
-    thread_limits,
-)
+from rookery.workers import Cluster, ProcessWorker, Ready, Worker, WorkerPool, thread_limits
 
 IDLE_SECONDS = 0.01
-WAIT_SECONDS = 1.0
 MIN_PARTS = 8
 """With fewer parts, as for all of Tic-Tac-Toe, starting workers takes longer than they save."""
 PAIRS_ON_GPU = 2048
@@ -112,19 +100,6 @@ def _worthwhile(parts: int, cluster: Cluster | None) -> int:
         return cluster.capacity().cpus
     cores = os.cpu_count() or 1
     return cores if cores > 1 and parts >= MIN_PARTS else 0
-
-
-def evaluation_worker(channel: Channel, job: None) -> None:
-    """Run the parts that the coordinator asks for, until the channel closes."""
-    tasks = Tasks(())
-    with one_thread_for_nets():
-        channel.send(Ready(__version__))
-        while True:
-            match channel.receive(WAIT_SECONDS):
-                case Tasks() as tasks:
-                    continue
-                case RunPart() as message:
-                    channel.send(run_part(tasks, message))
 
 
 class EvaluationPool:
