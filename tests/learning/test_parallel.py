@@ -11,7 +11,7 @@ from apart import apart
 from rank_processes import TOGETHER as CONFIG
 from rank_processes import learn_alone, learn_together, new_learner, random_window
 from rookery.learning import Learner, LearningConfig
-from rookery.learning.parallel.balance import even_shares, fair_shares, rows_of
+from rookery.learning.parallel.rank import even_shares, fair_shares, rows_of
 from rookery.nets import NetConfig
 
 LOCAL_SGD = replace(CONFIG, method="data_parallel", learning_rate=1e-3)

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from rookery.training import factory
-from rookery.training.parts import PARTS
+from rookery.training import factory, parts
 from rookery.training.self_players import LocalSelfPlay, SelfPlayer
 
 collect_ignore_glob = [] if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1" else ["test_*.py"]
@@ -21,5 +20,5 @@ class SelfPlayOnGpu(LocalSelfPlay):
 @pytest.fixture
 def gpu_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the parts of a GPU for tensors in host memory, which the simulator can use."""
-    monkeypatch.setitem(PARTS, "cpu", PARTS["cuda"])
+    monkeypatch.setattr(parts, "is_gpu", lambda device: True)
     monkeypatch.setattr(factory, "LocalSelfPlay", SelfPlayOnGpu)

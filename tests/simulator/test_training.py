@@ -18,11 +18,11 @@ from rookery.training import (
     Stopped,
     apply,
     factory,
+    parts,
     recipe_for,
     self_players,
 )
 from rookery.training.loop import TrainingLoop
-from rookery.training.parts import PARTS
 from rookery.training.self_players import LocalSelfPlay
 
 SMALL = [
@@ -39,7 +39,6 @@ SMALL = [
     "net.width=4",
     "net.depth=1",
 ]
-CPU_PARTS = PARTS["cpu"]
 pytestmark = pytest.mark.usefixtures("gpu_parts")
 
 
@@ -175,7 +174,7 @@ def test_games_of_a_gpu_are_not_resumed_on_the_cpu(
     loop = new_loop(folder)
     loop.run_iteration()
     loop.stop()
-    monkeypatch.setitem(PARTS, "cpu", CPU_PARTS)
+    monkeypatch.setattr(parts, "is_gpu", lambda device: False)
     monkeypatch.setattr(factory, "LocalSelfPlay", LocalSelfPlay)
     folder.adapt(apply(folder.config, ["run.inference=auto"]))
     with pytest.raises(RunFolderError, match="resume it with --devices cuda:0"):

@@ -18,8 +18,8 @@ from rookery.replay import new_rows, to_columns
 from rookery.selfplay import SelfPlayReport
 from rookery.training import Config, Stopped, apply, recipe_for
 from rookery.training.actors import pool as actor_pool
+from rookery.training.actors.actor import ActorReady, GamesPlayed, NewWeights, Play
 from rookery.training.actors.layout import actor_layout
-from rookery.training.actors.messages import ActorReady, GamesPlayed, NewWeights, Play
 from rookery.training.actors.pool import ActorPool
 from rookery.workers import Capacity, Message, WorkerEvent
 

@@ -177,7 +177,7 @@ def test_a_worker_that_ends_is_replaced_after_a_pause() -> None:
     fixture.now += 5.0
     fixture.workers[0].end = "was killed by SIGKILL"
     fixture.pool.poll()
-    expected = WorkerEvent("actor 0", "was killed by SIGKILL", "restarting in 1.0 s", 5.0)
+    expected = WorkerEvent("actor 0", "was killed by SIGKILL", "restarting in 1.0 s")
     assert fixture.events == [expected]
     assert fixture.pool.last_failure == "was killed by SIGKILL"
     assert (fixture.pool.ready(), fixture.pool.size()) == ([1], 2)
@@ -334,4 +334,4 @@ def test_an_owner_can_report_events() -> None:
     fixture = Fixture()
     fixture.now += 7.0
     fixture.pool.report_event(0, "is slow", "kept")
-    assert fixture.events == [WorkerEvent("actor 0", "is slow", "kept", 7.0)]
+    assert fixture.events == [WorkerEvent("actor 0", "is slow", "kept")]

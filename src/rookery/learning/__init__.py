@@ -2,7 +2,7 @@
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.gpu_learner import GpuLearner
-from rookery.learning.learner import BaseLearner, Learner
+from rookery.learning.learner import Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
 from rookery.learning.parallel.group import LOOPBACK, GroupFailed, ProcessGroup, RankSpec
 from rookery.learning.parallel.rank import RankLearner, RankResult
@@ -14,13 +14,13 @@ from rookery.learning.report import (
     RankStats,
     merge_ranks,
     merge_reports,
+    weighted_losses,
 )
 from rookery.learning.schedule import learning_rate
 from rookery.learning.timing import thread_speedup
 
 __all__ = [
     "LOOPBACK",
-    "BaseLearner",
     "GpuLearner",
     "GroupFailed",
     "LearnReport",
@@ -41,4 +41,5 @@ __all__ = [
     "merge_ranks",
     "merge_reports",
     "thread_speedup",
+    "weighted_losses",
 ]

@@ -132,11 +132,7 @@ class LearningConfig:
                 "learning.compress=powersgd needs learning.method=distributed and "
                 "learning.synchronise=all_reduce"
             )
-        if self.method == "pipeline":
-            self._check_pipeline()
-
-    def _check_pipeline(self) -> None:
-        for field in fields(self):
+        for field in fields(self) if self.method == "pipeline" else ():
             value = getattr(self, field.name)
             if field.name in NOT_IN_PIPELINE and value not in (field.default, 0):  # 0 is off
                 raise ConfigError(
@@ -158,12 +154,8 @@ class LearningConfig:
         if self.scaling == "none":
             return self
         gain = workers if self.scaling == "linear" else workers**0.5
-        return replace(
-            self,
-            batch_size=self.batch_size * workers,
-            learning_rate=self.learning_rate * gain,
-            scaling="none",
-        )
+        size, rate = self.batch_size * workers, self.learning_rate * gain
+        return replace(self, batch_size=size, learning_rate=rate, scaling="none")
 
 
 def _check(name: str, value: float, expected: str, is_right: bool) -> None:

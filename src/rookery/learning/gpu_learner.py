@@ -16,11 +16,10 @@ from torch.nn.utils import clip_grad_norm_
 from rookery.games import Game
 from rookery.gpu import Graph, Stopwatch
 from rookery.learning.config import LearningConfig
-from rookery.learning.ema import ema_decay
 from rookery.learning.gradients import GradientComputer
-from rookery.learning.learner import BaseLearner
+from rookery.learning.learner import BaseLearner, Check
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
-from rookery.learning.schedule import learning_rate
+from rookery.learning.schedule import ema_decay, learning_rate
 from rookery.replay import Window
 
 
@@ -51,12 +50,7 @@ class GpuLearner(BaseLearner):
         self._share_rate()
 
     def learn(
-        self,
-        window: Window,
-        num_updates: int,
-        *,
-        progress: float,
-        check: Callable[[], None] = lambda: None,
+        self, window: Window, num_updates: int, *, progress: float, check: Check = lambda: None
     ) -> LearnReport | None:
         """Enqueue updates from `window`; return the report of the call before, None at first."""
         report = self.drain()
@@ -130,9 +124,8 @@ class GpuLearner(BaseLearner):
 
     def _split_batch(self) -> None:
         """Compute batches in twice as many parts."""
-        parts = 2 * self.config.accumulate
         torch.cuda.empty_cache()
-        self.config = replace(self.config, accumulate=parts)
+        self.config = replace(self.config, accumulate=2 * self.config.accumulate)
         self._gradients = GradientComputer(self.net, config=self.config, precision=self.precision)
         self._on_smaller_parts(self.config)
 

@@ -28,9 +28,8 @@ class GradientComputer:
     def __init__(self, net: nn.Module, *, config: LearningConfig, precision: str) -> None:
         self.net = net
         if config.compiled and not any(map(shutil.which, COMPILERS)):
-            raise ConfigError(
-                f"learning.compiled needs a C++ compiler ({COMPILERS[0]}); install it"
-            )
+            need = f"a C++ compiler ({COMPILERS[0]})"
+            raise ConfigError(f"learning.compiled needs {need}; install it")
         self._forward: Any = torch.compile(net, dynamic=False) if config.compiled else net
         self.accumulate = config.accumulate
         self.value_weight = config.value_weight
@@ -58,29 +57,22 @@ class GradientComputer:
         return [slice(size * part, size * (part + 1)) for part in range(self.accumulate)]
 
     def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
-        """Return the context in which a part is computed."""
         return nullcontext()
 
     def _part(self, batch: Batch, rows: slice, weight: float) -> Losses:
         """Add the gradients of one part, times `weight`."""
         planes = self._tensor(batch.planes[rows]).contiguous(memory_format=torch.channels_last)
         with autocast(self.device, self.precision):
-            policy_logits, wdl_logits = self._forward(planes)
+            logits = self._forward(planes)
         losses = measure_losses(
-            policy_logits,
-            wdl_logits,
-            targets=self._targets(batch, rows),
-            value_weight=self.value_weight,
+            *logits, targets=self._targets(batch, rows), value_weight=self.value_weight
         )
         torch.autograd.backward(losses.total * weight)
         return losses.detached()
 
     def _targets(self, batch: Batch, rows: slice) -> Targets:
-        return Targets(
-            policy=self._tensor(batch.policy[rows]),
-            legal=self._tensor(batch.legal[rows]),
-            wdl=self._tensor(batch.wdl[rows]),
-        )
+        columns = (batch.policy, batch.legal, batch.wdl)
+        return Targets(*(self._tensor(column[rows]) for column in columns))
 
     def _tensor(self, column: Tensor) -> Tensor:
         return column.to(self.device, non_blocking=True)

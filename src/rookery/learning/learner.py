@@ -6,9 +6,10 @@ restored from its state continues bit for bit.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Any, Protocol
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,50 +21,53 @@ from rookery.base import seeds
 from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
-from rookery.learning.ema import WeightEma, ema_decay
 from rookery.learning.gradients import GradientComputer
-from rookery.learning.loss import Losses
 from rookery.learning.precision import choose_precision
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
-from rookery.learning.schedule import learning_rate
+from rookery.learning.schedule import ema_decay, learning_rate
 from rookery.replay import Batch, Window, prefetch
 
+Check = Callable[[], None]
+"""Is called while a learner works, and may raise to stop it."""
 
-class Gradients(Protocol):
-    """Computes gradients, alone or together with other ranks."""
 
-    steps: bool
-    """Whether this process takes the optimizer's step."""
-    share: float
-    """Share of every batch that this process computes."""
+class WeightEma:
+    """A copy of a network that follows it slowly; batch norm's statistics are averaged too."""
 
-    def gradients(self, batch: Batch) -> Losses:
-        """Set the network's gradients to those of the batch's mean loss; return the means."""
+    def __init__(self, net: nn.Module) -> None:
+        self.net = deepcopy(net).eval().requires_grad_(False)
 
-    def settle(self, update: int, *, is_last: bool) -> None:
-        """Do what is left after the step of `update`, the last one for now or not."""
+    @torch.no_grad()
+    def update(self, net: nn.Module, decay: float | Tensor) -> None:
+        """Set the average to decay * average + (1 - decay) * net; counters are copied."""
+        averages, current = self.net.state_dict(), net.state_dict()
+        smooth = [name for name, tensor in averages.items() if tensor.is_floating_point()]
+        counters = [name for name in averages if name not in smooth]
+        targets, sources = [averages[name] for name in smooth], [current[name] for name in smooth]
+        if isinstance(decay, Tensor):  # on the device, read when a graph is replayed
+            steps = torch._foreach_sub(sources, targets)
+            torch._foreach_mul_(steps, 1 - decay)
+            torch._foreach_add_(targets, steps)
+        else:
+            torch._foreach_lerp_(targets, sources, 1 - decay)
+        for name in counters:
+            averages[name].copy_(current[name])
 
 
 class BaseLearner(ABC):
     """Everything that learners have in common, on the device that the network is on."""
 
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
-        self.game = game
-        self.config = config
-        self.seed = seed
+        self.game, self.config, self.seed = game, config, seed
         self.net = convert_conv2d_weight_memory_format(net, torch.channels_last).train()
+        rows = config.batch_size // config.accumulate
         self.precision = choose_precision(
-            config.precision,
-            self.net,
-            planes_shape=game.planes_shape,
-            rows=config.batch_size // config.accumulate,
+            config.precision, self.net, planes_shape=game.planes_shape, rows=rows
         )
         self.updates = 0
         self._average = WeightEma(self.net)
         self._optimizer = _optimizer(self.net, config)
-        self._gradients: Gradients = GradientComputer(
-            self.net, config=config, precision=self.precision
-        )
+        self._gradients = GradientComputer(self.net, config=config, precision=self.precision)
         self._offsets = np.arange(config.batch_size)
         """Which rows of a batch this learner computes."""
         self._stream = seeds(1, seed, "batches")[0]
@@ -74,21 +78,6 @@ class BaseLearner(ABC):
         return self._average.net
 
     @abstractmethod
-    def learn(
-        self,
-        window: Window,
-        num_updates: int,
-        *,
-        progress: float,
-        check: Callable[[], None] = lambda: None,
-    ) -> LearnReport | None:
-        """Make `num_updates` updates from `window`, `progress` (0 to 1) through the run.
-
-        Return the newest report that is complete: of this call, or of the one before while the
-        updates of this call are still in flight. `check` may raise to stop.
-        """
-
-    @abstractmethod
     def drain(self) -> LearnReport | None:
         """Wait for updates in flight; return their report, None if there are none."""
 
@@ -96,7 +85,7 @@ class BaseLearner(ABC):
         """Return everything that a new learner needs to continue, as named arrays."""
         return {
             **states.net_arrays("net", self.net),
-            **self.play_arrays(),
+            **states.net_arrays("play", self.play_net),
             **states.optimizer_arrays(self._optimizer, self.net),
             "updates": np.array([self.updates], np.int64),
         }
@@ -123,20 +112,16 @@ class Learner(BaseLearner):
     """Makes each update at once, with a window in host memory; the network may be on a GPU."""
 
     def learn(
-        self,
-        window: Window,
-        num_updates: int,
-        *,
-        progress: float,
-        check: Callable[[], None] = lambda: None,
+        self, window: Window, num_updates: int, *, progress: float, check: Check = lambda: None
     ) -> LearnReport:
-        """Make the updates at once and return their report; `check` is called after each one."""
+        """Make updates from `window`, `progress` (0 to 1) through the run; `check` after each."""
         if num_updates < 1:
             raise ValueError(f"num_updates is {num_updates}, expected 1 or more")
         begin, rows = time.perf_counter(), 0
         first, goal = self.updates, self.updates + num_updates
         steps = []
-        with closing(self._batches(window, num_updates)) as batches:
+        drawn = (self._batch(window, number) for number in range(first, goal))
+        with closing(prefetch(drawn)) as batches:
             for batch in batches:
                 steps.append(self._step(batch, progress, is_last=self.updates + 1 == goal))
                 rows += len(batch)
@@ -155,11 +140,6 @@ class Learner(BaseLearner):
     def update(self, batch: Batch, progress: float) -> LossMeans:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
         return loss_means(self._step(batch, progress, is_last=True)[None], self.updates - 1)
-
-    def _batches(self, window: Window, num_updates: int) -> Generator[Batch, None, None]:
-        """Return the batches of the next updates."""
-        numbers = range(self.updates, self.updates + num_updates)
-        return prefetch(self._batch(window, number) for number in numbers)
 
     def _batch(self, window: Window, number: int) -> Batch:
         """Return this learner's rows of the batch of update `number`."""

@@ -67,8 +67,8 @@ def measure_losses(
 
 def mean_losses(parts: Sequence[Losses]) -> Losses:
     """Return the means over parts of equal size."""
-    names = [field.name for field in fields(Losses)]
-    return Losses(*(torch.stack([getattr(part, name) for part in parts]).mean() for name in names))
+    columns = ([getattr(part, field.name) for part in parts] for field in fields(Losses))
+    return Losses(*(torch.stack(column).mean() for column in columns))
 
 
 def _agreement(logits: Tensor, target: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from operator import mul
 
 import numpy as np
 import torch
@@ -66,18 +67,23 @@ def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
     """Return what several calls of `learn`, at least one, did together."""
     updates = sum(report.updates for report in reports)
     rows = sum(report.rows for report in reports)
-    means = {
-        field.name: sum(r.updates * getattr(r.losses, field.name) for r in reports) / updates
-        for field in fields(LossMeans)
-    }
     return LearnReport(
         updates=updates,
         rows=rows,
-        losses=LossMeans(**means),
+        losses=weighted_losses(reports, [report.updates for report in reports]),
         learning_rate=reports[-1].learning_rate,
         rows_per_second=rows / sum(r.rows / r.rows_per_second for r in reports),
         ranks=merge_ranks([figures for report in reports for figures in report.ranks]),
     )
+
+
+def weighted_losses(reports: Sequence[LearnReport], weights: Sequence[int]) -> LossMeans:
+    """Return the mean losses of several reports, each with its weight."""
+    means = []
+    for name in (field.name for field in fields(LossMeans)):
+        values = [getattr(report.losses, name) for report in reports]
+        means.append(sum(map(mul, weights, values)) / sum(weights))
+    return LossMeans(*means)
 
 
 def merge_ranks(figures: Sequence[RankStats]) -> tuple[RankStats, ...]:

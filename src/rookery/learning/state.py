@@ -38,9 +38,8 @@ def fill_optimizer(
 ) -> None:
     """Restore what `optimizer_arrays` returned; moments get the memory format of their weights."""
     for name, weight in net.named_parameters():
-        step = torch.zeros((), dtype=torch.float32, device=weight.device)
-        moments = {"exp_avg": torch.empty_like(weight), "exp_avg_sq": torch.empty_like(weight)}
-        slots = {"step": step, **{key: moment.detach() for key, moment in moments.items()}}
+        slots = {"step": torch.zeros((), dtype=torch.float32, device=weight.device)}
+        slots |= {key: torch.empty_like(weight).detach() for key in ("exp_avg", "exp_avg_sq")}
         for key, tensor in slots.items():
             _fill(tensor, f"optimizer.{name}.{key}", arrays)
         optimizer.state[weight] = slots
@@ -52,7 +51,6 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 @torch.no_grad()
 def _fill(tensor: Tensor, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy the array `name`."""
     found = arrays[name] if name in arrays else np.zeros(0)
     if found.shape != tensor.shape:
         raise FileDamaged(

@@ -7,8 +7,7 @@ from rookery.training.factory import check_hardware, train
 from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.recipes import RECIPES, recipe_for
 from rookery.training.shipped import load_shipped, shipped_names, shipped_search
-from rookery.training.store.folder import RunFolder
-from rookery.training.store.identity import Identity, read_config, read_identity
+from rookery.training.store.folder import Identity, RunFolder, read_config, read_identity
 from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.stats import Stats
 from rookery.training.tuning.space import Space, default_space, read_space

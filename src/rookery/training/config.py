@@ -128,21 +128,17 @@ def apply(config: Config, assignments: Iterable[str]) -> Config:
         if not equals:
             raise ConfigError(f"expected a setting like search.considered=8, got {assignment!r}")
         section, _, name = path.strip().partition(".")
-        changes.setdefault(section, {})[name] = _value(config, path.strip(), text.strip())
+        changes.setdefault(section, {})[name] = _value(path.strip(), text.strip())
     sections = {name: replace(getattr(config, name), **new) for name, new in changes.items()}
     return replace(config, **sections)
 
 
-def _value(config: Config, path: str, text: str) -> Any:
-    """Return the value of a setting that `text` gives."""
-    section_name, _, name = path.partition(".")
-    section = getattr(config, section_name, None)
-    known = setting_names()
-    if path not in known or not is_dataclass(section):
-        raise UnknownName("setting", path, known)
-    kind: Any = next(f.type for f in fields(section) if f.name == name)
+def _value(path: str, text: str) -> Any:
+    kinds = _setting_types()
+    if path not in kinds:
+        raise UnknownName("setting", path, kinds)
     try:
-        return TypeAdapter(kind).validate_strings(text)
+        return TypeAdapter(kinds[path]).validate_strings(text)
     except ValidationError as error:
         message = error.errors()[0]["msg"].lower()
         raise ConfigError(f"{path}: {message}, got {text!r}") from error
@@ -150,8 +146,12 @@ def _value(config: Config, path: str, text: str) -> Any:
 
 def setting_names() -> list[str]:
     """Return all settings that `--set` takes, as dotted names."""
+    return list(_setting_types())
+
+
+def _setting_types() -> dict[str, Any]:
     sections = [f for f in fields(Config) if is_dataclass(f.type)]
-    return [f"{s.name}.{f.name}" for s in sections for f in fields(s.type)]  # type: ignore[arg-type]
+    return {f"{s.name}.{f.name}": f.type for s in sections for f in fields(s.type)}  # type: ignore[arg-type]
 
 
 def _check_names(kind: Any, tree: object, prefix: str = "") -> None:
@@ -170,7 +170,7 @@ def _out_of_range(error: ValidationError) -> ConfigError:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, ConfigError):  # from a package, which names the setting itself
         return cause
+    path = ".".join(map(str, first["loc"]))
     if first["type"] == "missing":
-        return ConfigError(f"config: {'.'.join(map(str, first['loc']))} is missing; restore it")
-    path = ".".join(str(part) for part in first["loc"])
+        return ConfigError(f"config: {path} is missing; restore it")
     return ConfigError(f"{path or 'config'}: {first['msg']}, got {first['input']!r}")

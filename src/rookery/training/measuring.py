@@ -1,6 +1,7 @@
 """Strength measured while a run trains."""
 
 import time
+from functools import cached_property
 
 from torch import nn
 
@@ -18,7 +19,6 @@ class LocalMeter:
 
     def __init__(self, run: Run, game: Game, evaluator: Evaluator) -> None:
         self._run, self._game, self._evaluator = run, game, evaluator
-        self._player: SearchPlayer | None = None
 
     def start(self, iteration: int, net: nn.Module) -> None:
         """Measure, unless the run's time ends before."""
@@ -29,7 +29,7 @@ class LocalMeter:
                 note_unmeasured(self._run, iteration, "the run's time is over")
                 return
             self._run.show("measuring", measured=part / test.parts)
-            results.append(test.measure_part(self._measured_player(), part))
+            results.append(test.measure_part(self._player, part))
         took = time.perf_counter() - begun
         self._run.reserve = RESERVE * took
         self._run.record_strength(iteration, test.combine(results), took=took)
@@ -40,18 +40,17 @@ class LocalMeter:
     def wait(self) -> None:
         """Wait for the measurement under way: there is none."""
 
-    def _measured_player(self) -> SearchPlayer:
-        if self._player is None:
-            config = self._run.config
-            self._player = SearchPlayer(
-                self._game,
-                self._evaluator,
-                config=config.search,
-                simulations=config.run.strength_simulations,
-                seed=config.run.seed,
-                name="run",
-            )
-        return self._player
+    @cached_property
+    def _player(self) -> SearchPlayer:
+        config = self._run.config
+        return SearchPlayer(
+            self._game,
+            self._evaluator,
+            config=config.search,
+            simulations=config.run.strength_simulations,
+            seed=config.run.seed,
+            name="run",
+        )
 
 
 def note_unmeasured(run: Run, iteration: int, why: str) -> None:

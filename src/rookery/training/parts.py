@@ -1,7 +1,6 @@
 """The parts of a run that depend on its device. The one place where CPU or GPU is chosen."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,56 +20,14 @@ COMPILE_SECONDS = 30.0
 """Runs longer than this may spend so long on compiling the network's forward pass."""
 
 
-@dataclass(frozen=True)
-class DeviceParts:
-    """What runs on one type of device."""
-
-    backends: tuple[str, ...]
-    """Ways to evaluate a network."""
-    evaluator: Callable[..., Any]
-    self_player: Callable[..., SelfPlayer]
-    learner: Callable[..., Any]
-
-
-def _cpu_evaluator(
-    net: nn.Module, game: Game, device: torch.device, *, backend: str, config: Config
-) -> CpuEvaluator:
-    may_compile = config.run.minutes > COMPILE_AFTER_MINUTES
-    return CpuEvaluator(
-        net,
-        game.planes_shape,
-        backend=backend,
-        batch_size=config.selfplay.games,
-        compile_seconds=COMPILE_SECONDS if may_compile else 0.0,
-    )
-
-
-def _gpu_evaluator(
-    net: nn.Module, game: Game, device: torch.device, *, backend: str, config: Config
-) -> GpuEvaluator:
-    return GpuEvaluator(net, game.planes_shape, device=device, backend=backend)
-
-
-def _cpu_learner(
-    game: Game,
-    net: nn.Module,
-    *,
-    config: LearningConfig,
-    seed: int,
-    on_smaller_parts: Callable[[LearningConfig], None],
-) -> CpuLearner:
-    return CpuLearner(game, net, config=config, seed=seed)
-
-
-PARTS = {
-    "cpu": DeviceParts(CPU_BACKENDS, _cpu_evaluator, CpuSelfPlayer, _cpu_learner),
-    "cuda": DeviceParts(tuple(GPU_BACKENDS), _gpu_evaluator, GpuSelfPlayer, GpuLearner),
-}
+def is_gpu(device: torch.device) -> bool:
+    """Return whether the parts of a run on `device` are those for a GPU."""
+    return device.type == "cuda"
 
 
 def backends_on(device: torch.device) -> tuple[str, ...]:
     """Return the ways to evaluate a network on `device`."""
-    return PARTS[device.type].backends
+    return tuple(GPU_BACKENDS) if is_gpu(device) else CPU_BACKENDS
 
 
 def fallback_notes(evaluator: Any) -> list[str]:
@@ -84,10 +41,19 @@ def fallback_notes(evaluator: Any) -> list[str]:
 
 def new_evaluator(
     game: Game, config: Config, net: nn.Module, *, device: torch.device, backend: str
-) -> Any:
+) -> CpuEvaluator | GpuEvaluator:
     """Return an evaluator of `net` on `device`."""
     use_device(device)
-    return PARTS[device.type].evaluator(net, game, device, backend=backend, config=config)
+    if is_gpu(device):
+        return GpuEvaluator(net, game.planes_shape, device=device, backend=backend)
+    may_compile = config.run.minutes > COMPILE_AFTER_MINUTES
+    return CpuEvaluator(
+        net,
+        game.planes_shape,
+        backend=backend,
+        batch_size=config.selfplay.games,
+        compile_seconds=COMPILE_SECONDS if may_compile else 0.0,
+    )
 
 
 def new_self_player(
@@ -95,7 +61,9 @@ def new_self_player(
 ) -> SelfPlayer:
     """Return a self-player on `device`."""
     evaluator = new_evaluator(game, config, net, device=device, backend=backend)
-    return PARTS[device.type].self_player(game, config, evaluator, seed=seed)
+    if isinstance(evaluator, GpuEvaluator):
+        return GpuSelfPlayer(game, config, evaluator, seed=seed)
+    return CpuSelfPlayer(game, config, evaluator, seed=seed)
 
 
 def new_window(game: Game, config: ReplayConfig, device: torch.device) -> Window:
@@ -113,12 +81,8 @@ def new_learner(
     seed: int,
     on_smaller_parts: Callable[[LearningConfig], None],
 ) -> CpuLearner | GpuLearner:
-    """Return a learner in this process, on `device`.
-
-    `on_smaller_parts` is called with the new settings when a batch does not fit into memory and
-    has to be computed in more parts.
-    """
-    learner: CpuLearner | GpuLearner = PARTS[device.type].learner(
-        game, net.to(device), config=config, seed=seed, on_smaller_parts=on_smaller_parts
-    )
-    return learner
+    """Return a learner in this process; `on_smaller_parts` is that of `GpuLearner`."""
+    net = net.to(device)
+    if not is_gpu(device):
+        return CpuLearner(game, net, config=config, seed=seed)
+    return GpuLearner(game, net, config=config, seed=seed, on_smaller_parts=on_smaller_parts)

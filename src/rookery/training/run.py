@@ -38,8 +38,11 @@ class Run:
     ) -> None:
         """`iteration` and `seconds` say how far the run had come before."""
         self.device, self._monitor = device, GpuMonitor(device)
-        self.reserve = _first_reserve(folder.config)
+        run = folder.config.run
+        self.reserve = min(60.0 * run.minutes * RESERVED_SHARE, RESERVED_SECONDS)
         """Seconds of the run's time that are kept for its last measurement of strength."""
+        if not run.strength_every:
+            self.reserve = 0.0
         self.folder, self.callback, self.iteration = folder, callback, iteration
         self.stats = Stats(folder.path)
         self._begun, self._seconds_before = time.perf_counter(), seconds
@@ -90,7 +93,7 @@ class Run:
 
     def note_event(self, event: WorkerEvent) -> None:
         """Record what happened to a worker."""
-        self.note(f"{event.worker} {event.what}; {event.done}")
+        self.note(str(event))
 
     def adapt(self, config: Config, note: str) -> None:
         """Go on with other settings, and record why."""
@@ -147,8 +150,8 @@ class Run:
 
     def is_measured(self) -> bool:
         """Return whether the strength of the present iteration is known."""
-        lines = (line for line in self.stats.lines() if line["kind"] == "strength")
-        return any(line["iteration"] == self.iteration for line in lines)
+        found = ((line["kind"], line["iteration"]) for line in self.stats.lines())
+        return ("strength", self.iteration) in found
 
     def shard(self, number: int) -> Path:
         """Return the path of a shard."""
@@ -168,10 +171,3 @@ class Run:
             self._window_statistics = window.statistics(self.iteration)
             self._next_statistics = begun + (self.seconds() - begun) / STATISTICS_SHARE
         return replace(self._window_statistics, rows=len(window), rows_made=window.rows_made)
-
-
-def _first_reserve(config: Config) -> float:
-    """Return the time kept for a measurement before one has shown how long it takes."""
-    if not config.run.strength_every:
-        return 0.0
-    return min(60.0 * config.run.minutes * RESERVED_SHARE, RESERVED_SECONDS)

@@ -1,9 +1,10 @@
 """Self-play on one device: in the process that learns, or in an actor."""
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
@@ -20,48 +21,37 @@ MIN_GAMES = 16
 """With fewer games, memory is not what a GPU lacks."""
 
 
-class SelfPlayer(Protocol):
-    """Plays `games` games on one device with the newest weights that it was given."""
+class SelfPlayer(ABC):
+    """Plays games on one device with the newest weights that it was given."""
 
-    @property
-    def games(self) -> int:
-        """The number of games."""
+    in_flight: int
+    """How many started calls may be unfinished: a GPU plays one while another is read."""
 
-    @property
-    def in_flight(self) -> int:
-        """How many started calls may be unfinished: a GPU plays one while another is read."""
-
-    @property
-    def evaluator(self) -> CpuEvaluator | GpuEvaluator:
-        """What evaluates the network."""
+    def __init__(
+        self, selfplay: CpuSelfPlay | GpuSelfPlay, evaluator: CpuEvaluator | GpuEvaluator
+    ) -> None:
+        self.games, self.evaluator = selfplay.config.games, evaluator
+        self.state, self.restore = selfplay.state, selfplay.restore
 
     def load(self, net: nn.Module) -> None:
         """Play with these weights from now on."""
+        self.evaluator.load(net)
 
+    @abstractmethod
     def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Begin to make `moves` moves in every game; call what is returned for the results."""
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the games in progress."""
 
-    def restore(self, state: Arrays) -> None:
-        """Continue from what `state` returned."""
-
-
-class CpuSelfPlayer:
+class CpuSelfPlayer(SelfPlayer):
     """Games on CPU threads."""
 
     in_flight = 0
 
     def __init__(self, game: Game, config: Config, evaluator: CpuEvaluator, *, seed: int) -> None:
-        self.games, self.evaluator = config.selfplay.games, evaluator
         self._selfplay = CpuSelfPlay(
             game, evaluator, config=config.selfplay, search=config.search, seed=seed
         )
-
-    def load(self, net: nn.Module) -> None:
-        """Play with these weights from now on."""
-        self.evaluator.load(net)
+        super().__init__(self._selfplay, evaluator)
 
     def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Return a function that plays when it is called; it calls `check` after every move."""
@@ -69,29 +59,17 @@ class CpuSelfPlayer:
             moves, progress=progress, iteration=iteration, check=check
         )
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the games in progress."""
-        return self._selfplay.state()
 
-    def restore(self, state: Arrays) -> None:
-        """Continue from what `state` returned."""
-        self._selfplay.restore(state)
-
-
-class GpuSelfPlayer:
+class GpuSelfPlayer(SelfPlayer):
     """Games on a GPU, which plays on while the host reads the games that have ended."""
 
     in_flight = 1
 
     def __init__(self, game: Game, config: Config, evaluator: GpuEvaluator, *, seed: int) -> None:
         """Play as many games as the settings ask for, or half as many until they fit."""
-        self.evaluator = evaluator
         self._selfplay = _fit_games(game, config, evaluator, seed=seed)
-        self.games = self._selfplay.config.games
-
-    def load(self, net: nn.Module) -> None:
-        """Play with these weights from now on."""
-        self.evaluator.load(net)
+        self._check = evaluator.check
+        super().__init__(self._selfplay, evaluator)
 
     def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Enqueue the moves; the function that is returned waits for their games."""
@@ -99,18 +77,10 @@ class GpuSelfPlayer:
 
         def finish(check: Check) -> Played:
             played = self._selfplay.finish(enqueued)
-            self.evaluator.check()
+            self._check()
             return played
 
         return finish
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the games in progress."""
-        return self._selfplay.state()
-
-    def restore(self, state: Arrays) -> None:
-        """Continue from what `state` returned."""
-        self._selfplay.restore(state)
 
 
 def _fit_games(game: Game, config: Config, evaluator: GpuEvaluator, *, seed: int) -> GpuSelfPlay:

@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
 import psutil
@@ -28,14 +27,9 @@ class ChannelClosed(Exception):
 class Transport(Protocol):
     """The part of a pipe that a channel needs."""
 
-    def send_bytes(self, payload: bytes, /) -> None:
-        """Send one whole message."""
-
-    def poll(self, seconds: float, /) -> bool:
-        """Return whether a message arrives within `seconds`."""
-
-    def recv_bytes(self) -> bytes:
-        """Return the next whole message."""
+    def send_bytes(self, payload: bytes, /) -> None: ...
+    def poll(self, seconds: float, /) -> bool: ...
+    def recv_bytes(self) -> bytes: ...
 
 
 class Channel:
@@ -66,9 +60,13 @@ class Channel:
         return unpack(payload)
 
     def fail(self, error: Exception) -> None:
-        """Tell the coordinator why the worker ends, if it still listens."""
+        """Tell the coordinator why the worker ends; print the traceback of an unexpected error."""
+        reason = str(error)
+        if not isinstance(error, RookeryError):
+            traceback.print_exc(file=sys.stderr)
+            reason = traceback.format_exception_only(error)[-1].strip()
         with suppress(ChannelClosed):
-            self.send(Failed(explain_failure(error)))
+            self.send(Failed(reason))
 
     def _send_heartbeats(self) -> None:
         process = psutil.Process()
@@ -81,20 +79,3 @@ class Channel:
 Job = TypeVar("Job")
 WorkerFunction = Callable[[Channel, Job], None]
 """What a worker does until its channel closes; the job is its argument, a picklable value."""
-
-
-def explain_failure(error: Exception) -> str:
-    """Return the reason in one line; print the traceback unless it is a user's mistake."""
-    if isinstance(error, RookeryError):
-        return str(error)
-    traceback.print_exc(file=sys.stderr)
-    return traceback.format_exception_only(error)[-1].strip()
-
-
-def drain(inbox: "SimpleQueue[Message]") -> list[Message]:
-    """Take all messages that are in `inbox` now."""
-    messages = []
-    with suppress(Empty):
-        while True:
-            messages.append(inbox.get_nowait())
-    return messages

@@ -6,19 +6,18 @@ one machine, so Ray is told to restart nothing. A worker waits until a machine h
 """
 
 import secrets
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from rookery.workers.channel import Job, WorkerFunction, drain
+from rookery.workers.channel import Job, WorkerFunction
 from rookery.workers.cluster_host import FETCH_SECONDS, Fetched, Host
 from rookery.workers.cluster_store import KeyValues
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
+from rookery.workers.pool import Worker
 from rookery.workers.ray_session import connect, import_ray, summarize
 
 UNAVAILABLE_SECONDS = 0.2
@@ -117,43 +116,33 @@ class Cluster:
         self._ray.shutdown()
 
 
-class ClusterWorker:
+class ClusterWorker(Worker):
     """A worker in a Ray actor, as its coordinator sees it."""
 
     def __init__(
         self, name: str, create: Callable[[], Any], pack: Callable[[Message], Any]
     ) -> None:
         """`create` asks Ray for an actor; `pack` turns a message into what Ray carries."""
-        self.name = name
+        super().__init__(name)
         self._ray, self._create, self._pack = import_ray(), create, pack
         self._host = create()
-        self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._num_sent = 0
         self._deliveries: dict[Any, tuple[int, Any]] = {}
         self._is_placed, self._is_killed = False, False
         self._death = ""
-        self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 
-    def received(self) -> list[Message]:
-        """Return the messages that have arrived since the last call."""
-        return drain(self._inbox)
-
     def send(self, message: Message) -> None:
-        """Send a message without waiting; a worker that has gone does not receive it."""
         self._deliver(self._num_sent, self._pack(message))
         self._num_sent += 1
 
     def is_queued(self) -> bool:
-        """Return whether the worker still waits for a machine with free resources."""
         return not (self._is_placed or self._death)
 
     def death(self) -> str:
-        """Return how the worker ended, once its messages are read; empty while it lives."""
         return self._death if self._inbox.empty() else ""
 
     def kill(self) -> None:
-        """End the worker at once, even if it hangs or cannot be reached now."""
         self._is_killed = True
         self._ray.kill(self._host)
 
@@ -166,7 +155,6 @@ class ClusterWorker:
         self._reader.join(2 * FETCH_SECONDS)
 
     def _read(self) -> None:
-        """Fetch messages until the worker ends or is killed."""
         num_arrived, exceptions = 0, self._ray.exceptions
         while not (self._death or self._is_killed):
             try:

@@ -72,7 +72,7 @@ class Mailbox:
                 self._incoming[number] = payload
                 self._changed.notify_all()
 
-    def fetch(self, num_arrived: int, seconds: float) -> Fetched:
+    def fetch(self, num_arrived: int, seconds: float = FETCH_SECONDS) -> Fetched:
         """Return all messages but the first `num_arrived`; wait up to `seconds` for one."""
         with self._changed:
             self._called_at = time.monotonic()
@@ -88,37 +88,26 @@ class Mailbox:
             return time.monotonic() - self._called_at
 
 
-class Host:
+class Host(Mailbox):
     """The Ray actor: a thread runs the worker function, the coordinator calls the methods."""
 
     def __init__(self, function: WorkerFunction[Any], job: Any) -> None:
-        self._mailbox = Mailbox()
-        arguments = self._mailbox, function, job
-        threading.Thread(target=_run, args=arguments, daemon=True).start()
-        threading.Thread(target=_watch, args=(self._mailbox,), daemon=True).start()
+        super().__init__()
+        threading.Thread(target=self._run, args=(function, job), daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
 
-    def deliver(self, number: int, payload: bytes) -> None:
-        """Take the coordinator's message `number`."""
-        self._mailbox.deliver(number, payload)
+    def _run(self, function: WorkerFunction[Any], job: Any) -> None:
+        """Run the worker function, and report why if it fails."""
+        channel = Channel(self)
+        try:
+            function(channel, job)
+            self.end("ended")
+        except Exception as error:
+            channel.fail(error)
+            self.end("failed")
 
-    def fetch(self, num_arrived: int) -> Fetched:
-        """Return the worker's messages but the first `num_arrived`."""
-        return self._mailbox.fetch(num_arrived, FETCH_SECONDS)
-
-
-def _run(mailbox: Mailbox, function: WorkerFunction[Any], job: Any) -> None:
-    """Run the worker function, and report why if it fails."""
-    channel = Channel(mailbox)
-    try:
-        function(channel, job)
-        mailbox.end("ended")
-    except Exception as error:
-        channel.fail(error)
-        mailbox.end("failed")
-
-
-def _watch(mailbox: Mailbox) -> None:
-    """End this process when its coordinator no longer calls."""
-    while mailbox.seconds_since_call() < ORPHAN_SECONDS:
-        time.sleep(1.0)
-    os._exit(0)
+    def _watch(self) -> None:
+        """End this process when its coordinator no longer calls."""
+        while self.seconds_since_call() < ORPHAN_SECONDS:
+            time.sleep(1.0)
+        os._exit(0)

@@ -60,8 +60,7 @@ class ClusterStore(Store):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._ray = import_ray()
-        self._name, self._actor = name, None
+        self._ray, self._name, self._actor = import_ray(), name, None
 
     def set(self, key: str, value: bytes | str) -> None:
         """Store a value."""
@@ -81,23 +80,19 @@ class ClusterStore(Store):
 
     def add(self, key: str, amount: int) -> int:
         """Add to a number, which starts at 0; return the sum."""
-        total: int = self._call("add", key, amount)
-        return total
+        return int(self._call("add", key, amount))
 
     def compare_set(self, key: str, expected: bytes | str, desired: bytes | str) -> bytes:
         """Replace `expected`, or a missing value if that is empty; return the value stored now."""
-        value: bytes = self._call("compare_set", key, _as_bytes(expected), _as_bytes(desired))
-        return value
+        return bytes(self._call("compare_set", key, _as_bytes(expected), _as_bytes(desired)))
 
     def delete_key(self, key: str) -> bool:
         """Remove a key; return whether it existed."""
-        existed: bool = self._call("delete", key)
-        return existed
+        return bool(self._call("delete", key))
 
     def num_keys(self) -> int:
         """Return the number of keys."""
-        number: int = self._call("count")
-        return number
+        return int(self._call("count"))
 
     deleteKey, getNumKeys = delete_key, num_keys
     """The names that torch's C++ code uses."""
@@ -129,8 +124,7 @@ class ClusterStore(Store):
 
 def cluster_address() -> str:
     """Return the address at which the other machines of the cluster reach this machine."""
-    address: str = import_ray().util.get_node_ip_address()
-    return address
+    return str(import_ray().util.get_node_ip_address())
 
 
 def _as_bytes(value: bytes | str) -> bytes:

@@ -79,11 +79,6 @@ class Failed(Message):
     reason: str
 
 
-def message_classes() -> dict[str, type[Message]]:
-    """Return all message classes that have been defined, by name."""
-    return dict(_classes)
-
-
 def pack(message: Message) -> bytes:
     """Return a message as bytes; TypeError if a field holds something else than its type."""
     arrays = _ArrayTable()
@@ -129,7 +124,6 @@ class _ArrayTable:
 
 @cache
 def _hints(cls: type) -> dict[str, Hint]:
-    """Return the types of the fields of a dataclass."""
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls)}
 

@@ -7,9 +7,12 @@ Rookery, is dropped. The pool continues with the workers that are left.
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from rookery import __version__
 from rookery.base import RookeryError
@@ -20,25 +23,41 @@ class WorkersLost(RookeryError):
     """All workers of a pool have been dropped."""
 
 
-class Worker(Protocol):
-    """A worker as its coordinator sees it, wherever it runs."""
+class Worker(ABC):
+    """A worker as its coordinator sees it, wherever it runs; a thread reads its messages."""
 
-    name: str
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self._reader = Thread(target=self._read, name=f"read {name}", daemon=True)
 
     def received(self) -> list[Message]:
         """Return the messages that have arrived since the last call."""
-
-    def send(self, message: Message) -> None:
-        """Send a message without waiting; a worker that has gone does not receive it."""
+        messages = []
+        with suppress(Empty):
+            while True:
+                messages.append(self._inbox.get_nowait())
+        return messages
 
     def is_queued(self) -> bool:
         """Return whether the worker still waits for a machine with free resources."""
+        return False
 
+    @abstractmethod
+    def send(self, message: Message) -> None:
+        """Send a message without waiting; a worker that has gone does not receive it."""
+
+    @abstractmethod
     def death(self) -> str:
         """Return how the worker ended, once its messages are read; empty while it lives."""
 
+    @abstractmethod
     def kill(self) -> None:
-        """End the worker at once."""
+        """End the worker at once, even if it hangs or cannot be reached now."""
+
+    @abstractmethod
+    def _read(self) -> None:
+        """Put messages into the inbox until the worker ends."""
 
 
 StartWorker = Callable[[str, int, int], Worker]
@@ -70,8 +89,6 @@ class WorkerEvent:
     worker: str
     what: str
     done: str
-    seconds: float
-    """Since the pool was started."""
 
     def __str__(self) -> str:
         return f"{self.worker} {self.what}; {self.done}"
@@ -155,7 +172,6 @@ class WorkerPool:
         """Start `size` workers; `role` names them, `on_event` is called when one fails."""
         self._role, self._start, self._policy = role, start, policy
         self._on_event, self._clock = on_event, clock
-        self._begun = clock()
         self.last_failure = ""
         """What happened to the last worker that failed."""
         self._slots = [_Slot(number) for number in range(size)]
@@ -217,15 +233,13 @@ class WorkerPool:
 
     def drop_worker(self, number: int, why: str) -> None:
         """End a worker for good, because a restart would not help."""
-        slot = self._slots[number]
-        slot.end()
-        slot.is_dropped, self.last_failure = True, why
+        self._slots[number].end()
+        self._slots[number].is_dropped, self.last_failure = True, why
         self.report_event(number, why, "dropped")
 
     def report_event(self, number: int, what: str, done: str) -> None:
         """Report something that happened to a worker."""
-        seconds = self._clock() - self._begun
-        self._on_event(WorkerEvent(self._name(number), what, done, seconds))
+        self._on_event(WorkerEvent(self._name(number), what, done))
 
     def close(self) -> None:
         """End all workers."""

@@ -16,15 +16,16 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import MappingProxyType
 
-from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction, drain
+from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
+from rookery.workers.pool import Worker
 
 _SPAWN = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
 KILL_SECONDS = 5.0
 
 
-class ProcessWorker:
+class ProcessWorker(Worker):
     """A worker process, as its coordinator sees it."""
 
     def __init__(
@@ -36,9 +37,8 @@ class ProcessWorker:
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`environment` holds variables that libraries read when the worker imports them."""
-        self.name = name
+        super().__init__(name)
         self._connection, theirs = _SPAWN.Pipe()
-        self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._damage = ""
         self._process = _SPAWN.Process(
@@ -47,7 +47,6 @@ class ProcessWorker:
         with changed_environment(environment):
             self._process.start()
         theirs.close()
-        self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._writer = threading.Thread(target=self._write, name=f"write {name}", daemon=True)
         self._reader.start()
         self._writer.start()
@@ -58,20 +57,10 @@ class ProcessWorker:
         assert self._process.pid is not None
         return self._process.pid
 
-    def received(self) -> list[Message]:
-        """Return the messages that have arrived since the last call."""
-        return drain(self._inbox)
-
     def send(self, message: Message) -> None:
-        """Send a message without waiting; a worker that has gone does not receive it."""
         self._outbox.put(pack(message))
 
-    def is_queued(self) -> bool:
-        """Return False: a process starts at once."""
-        return False
-
     def death(self) -> str:
-        """Return how the worker ended, once its messages are read; empty while it lives."""
         code = self._process.exitcode
         if self._reader.is_alive() or not self._inbox.empty():
             return ""
@@ -82,7 +71,6 @@ class ProcessWorker:
         return f"ended with exit code {code}"
 
     def kill(self) -> None:
-        """End the worker at once, even if it hangs."""
         self._process.kill()
         self._process.join(KILL_SECONDS)
         self._outbox.put(None)

@@ -21,8 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 from rookery.learning.config import LearningConfig
 from rookery.learning.gradients import RankGradients
 from rookery.learning.loss import Losses
-from rookery.learning.parallel.compress import HALVES, Codec, Plain, TopK, decoded_sum, new_codec
-from rookery.learning.parallel.exchange import Exchange
+from rookery.learning.parallel.exchange import Exchange, TopK, decoded_sum
 from rookery.learning.parallel.group import FlatTensors, GroupFailed, ProcessGroup
 from rookery.learning.parallel.norm import join_norms
 from rookery.replay import Batch
@@ -66,13 +65,19 @@ class DdpGradients(RankGradients):
         return nullcontext() if is_last else self._forward.no_sync()
 
     def _ddp(self, net: nn.Module, config: LearningConfig) -> DistributedDataParallel:
-        is_powersgd = config.compress == "powersgd"
+        is_powersgd, ratio = config.compress == "powersgd", config.compression_ratio
         ddp = DistributedDataParallel(
             net, bucket_cap_mb=ONE_BUCKET_MB if is_powersgd else None, **NO_BUFFERS
         )
-        state = _powersgd_state(net, config.compression_ratio) if is_powersgd else None
-        hook = powerSGD_hook.powerSGD_hook if is_powersgd else _hook(config)
-        ddp.register_comm_hook(state, self._counted(hook))
+        state = _powersgd_state(net, ratio) if is_powersgd else None
+        hooks: dict[str, Hook] = {
+            "none": default_hooks.allreduce_hook,
+            "fp16": default_hooks.fp16_compress_hook,
+            "bf16": _bf16_hook,
+            "powersgd": powerSGD_hook.powerSGD_hook,
+            "topk": _TopKHook(ratio),
+        }
+        ddp.register_comm_hook(state, self._counted(hooks[config.compress]))
         return ddp
 
     def _counted(self, hook: Hook) -> Hook:
@@ -92,8 +97,7 @@ class ExchangedGradients(RankGradients):
     ) -> None:
         join_norms(net, group, compiled=config.compiled)
         super().__init__(net, group=group, config=config, precision=precision)
-        codec = new_codec(config.compress, config.compression_ratio)
-        self._exchange = Exchange(group, codec, method=config.synchronise)
+        self._exchange = Exchange(group, config)
         self.steps = not self._exchange.is_served
 
     def gradients(self, batch: Batch) -> Losses:
@@ -106,8 +110,8 @@ class ExchangedGradients(RankGradients):
     def settle(self, update: int, *, is_last: bool) -> None:
         """With a parameter server, fetch the weights after its step."""
         if self._exchange.has_server:
-            weights = FlatTensors(list(self.net.parameters()))
-            weights.write(self._exchange.group.broadcast(weights.read()))
+            weights = FlatTensors(self.net.parameters())
+            weights.write(self._group.broadcast(weights.read()))
 
 
 def _sent_share(config: LearningConfig) -> float:
@@ -135,27 +139,13 @@ def _powersgd_state(net: nn.Module, ratio: float) -> powerSGD_hook.PowerSGDState
     )
 
 
-def _hook(config: LearningConfig) -> Hook:
-    if config.compress == "fp16":
-        return default_hooks.fp16_compress_hook
-    if config.compress == "none":
-        return default_hooks.allreduce_hook
-    if config.compress == "topk":
-        return _TopKHook(config.compression_ratio)
-    return _rounded(Plain(HALVES[config.compress]))
-
-
-def _rounded(codec: Codec) -> Hook:
-    """Return a hook for bfloat16: torch's own requires NCCL, though gloo adds bfloat16 too."""
-
-    def hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
-        vector = bucket.buffer()
-        sent = codec.encode(vector / distributed.get_world_size())
-        work = distributed.all_reduce(sent, async_op=True)
-        rounded: Future[Tensor] = work.get_future().then(lambda done: vector.copy_(sent))
-        return rounded
-
-    return hook
+def _bf16_hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
+    """Sum in bfloat16: torch's own hook requires NCCL, though gloo adds bfloat16 too."""
+    vector = bucket.buffer()
+    sent = (vector / distributed.get_world_size()).bfloat16()
+    work = distributed.all_reduce(sent, async_op=True)
+    rounded: Future[Tensor] = work.get_future().then(lambda done: vector.copy_(sent))
+    return rounded
 
 
 class _TopKHook:
@@ -163,7 +153,7 @@ class _TopKHook:
 
     def __init__(self, ratio: float) -> None:
         self._ratio = ratio
-        self._codecs: dict[int, Codec] = {}
+        self._codecs: dict[int, TopK] = {}
         self._calls = 0
 
     def __call__(self, state: Any, bucket: GradBucket) -> Future[Tensor]:

@@ -11,9 +11,9 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -174,16 +174,14 @@ class ProcessGroup:
         """Return the bytes that rank `source` has."""
         length = self.broadcast(self._to_backend(torch.tensor([len(payload)])), source)
         held = np.frombuffer(payload or bytes(int(length)), np.uint8).copy()
-        return (
-            self.broadcast(self._to_backend(torch.from_numpy(held)), source).cpu().numpy().tobytes()
-        )
+        content = self.broadcast(self._to_backend(torch.from_numpy(held)), source)
+        return content.cpu().numpy().tobytes()
 
     def _to_backend(self, tensor: Tensor) -> Tensor:
         """Move a tensor to where the backend needs it: host memory for gloo, the GPU for NCCL."""
         return tensor.to("cpu" if self._is_gloo else "cuda")
 
     def _count_sent(self, tensor: Tensor) -> None:
-        """Count a tensor that was sent."""
         self.traffic.sent += tensor.nbytes
 
 
@@ -192,17 +190,12 @@ def listen_only_at(address: str) -> None:
 
     Except on loopback, the user's own environment variables win: they may name a faster network.
     """
-    names = [
-        name
-        for name, addresses in psutil.net_if_addrs().items()
-        if any(found.address == address for found in addresses)
-    ]
+    found = psutil.net_if_addrs().items()
+    names = [name for name, own in found if address in [each.address for each in own]]
     if not names:
         raise RookeryError(f"no network interface of {socket.gethostname()} has {address}")
-    for variable, value in (
-        ("GLOO_SOCKET_IFNAME", names[0]),
-        ("NCCL_SOCKET_IFNAME", f"={names[0]}"),  # without "=" it would be a prefix
-    ):
+    exactly = f"={names[0]}"  # without "=" NCCL would take it as a prefix
+    for variable, value in ("GLOO_SOCKET_IFNAME", names[0]), ("NCCL_SOCKET_IFNAME", exactly):
         if address == LOOPBACK:
             os.environ[variable] = value
         else:
@@ -215,15 +208,11 @@ def _reason(error: RuntimeError) -> str:
     return next((line for line in str(first).splitlines() if line.strip()), repr(first))
 
 
-@dataclass
 class FlatTensors:
     """Several tensors as one vector, to send them together."""
 
-    tensors: Sequence[Tensor]
-    sizes: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sizes = [tensor.numel() for tensor in self.tensors]
+    def __init__(self, tensors: Iterable[Tensor]) -> None:
+        self.tensors = list(tensors)
 
     def read(self) -> Tensor:
         """Return a copy of all elements in float32."""
@@ -232,5 +221,6 @@ class FlatTensors:
     @torch.no_grad()
     def write(self, vector: Tensor) -> None:
         """Set all tensors from a vector."""
-        for tensor, part in zip(self.tensors, torch.split(vector, self.sizes), strict=True):
+        parts = torch.split(vector, [tensor.numel() for tensor in self.tensors])
+        for tensor, part in zip(self.tensors, parts, strict=True):
             tensor.copy_(part.view(tensor.shape))

@@ -7,11 +7,10 @@ whole batch: each rank clips and scales its own gradients, with optimizer moment
 """
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.gradients import RankGradients
-from rookery.learning.parallel.compress import new_codec
 from rookery.learning.parallel.exchange import Exchange
 from rookery.learning.parallel.group import FlatTensors, ProcessGroup
 
@@ -23,8 +22,7 @@ class LocalSgd(RankGradients):
         self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
     ) -> None:
         super().__init__(net, group=group, config=config, precision=precision)
-        codec = new_codec(config.compress, config.compression_ratio)
-        self._exchange = Exchange(group, codec, method=config.synchronise)
+        self._exchange = Exchange(group, config)
         self._every = config.sync_every
         statistics = [buffer for buffer in net.buffers() if buffer.is_floating_point()]
         self._weights = FlatTensors([*net.parameters(), *statistics])
@@ -43,9 +41,7 @@ class LocalSgd(RankGradients):
         """Exchange the changes since the last average, weighted by rows."""
         change = self._exchange.sum((self._weights.read() - self._anchor) * self.share)
         self._velocity = self._momentum * self._velocity + change
-        self._anchor = self._from_server(self._anchor + self._velocity)
+        self._anchor = self._anchor + self._velocity
+        if self._exchange.has_server:
+            self._anchor = self._group.broadcast(self._anchor)
         self._weights.write(self._anchor)
-
-    def _from_server(self, weights: Tensor) -> Tensor:
-        exchange = self._exchange
-        return exchange.group.broadcast(weights) if exchange.has_server else weights

@@ -28,12 +28,12 @@ class JointBatchNorm(nn.BatchNorm2d):
         """Normalise by the statistics of all ranks' rows, and update the running ones."""
         if not self.training:
             return super().forward(x)
-        y, mean, variance, count = _Normalise.apply(  # type: ignore[no-untyped-call]
+        found: tuple[Tensor, ...] = _Normalise.apply(  # type: ignore[no-untyped-call]
             x, self.weight, self.bias, self.eps, self.group
         )
+        y, mean, variance, count = found
         self._update_statistics(mean, variance * count / (count - 1))
-        normalised: Tensor = y
-        return normalised
+        return y
 
     @torch.no_grad()
     def _update_statistics(self, mean: Tensor, variance: Tensor) -> None:

@@ -5,9 +5,12 @@ only its own rows of it. When a rank is lost the batches stay the same: the othe
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from rookery.base import pack_arrays, unpack_arrays
@@ -15,7 +18,6 @@ from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
 from rookery.learning.learner import Learner
-from rookery.learning.parallel.balance import even_shares, fair_shares, rows_of
 from rookery.learning.parallel.ddp import DdpGradients, ExchangedGradients
 from rookery.learning.parallel.group import ROOT, ProcessGroup, RankSpec, TrafficStats
 from rookery.learning.parallel.local_sgd import LocalSgd
@@ -106,15 +108,36 @@ class RankLearner(Learner):
         """Divide the next batches by the ranks' rates."""
         assert self._group is not None
         rates = self._group.all_gather(torch.tensor([rate], dtype=torch.float64))
-        shares = fair_shares(
-            self._part_rows,
-            [float(other) for other in rates],
-            largest_ratio=self.config.max_batch_ratio,
-        )
-        self._set_shares(shares)
+        most = self.config.max_batch_ratio
+        self._set_shares(fair_shares(self._part_rows, [*map(float, rates)], largest_ratio=most))
 
     def _set_shares(self, shares: list[int]) -> None:
         assert self._group is not None
         rank = self._group.rank
         self._offsets = rows_of(rank, shares, parts=self.config.accumulate)
         self._gradients.share = shares[rank] / sum(shares)
+
+
+def even_shares(rows: int, size: int) -> list[int]:
+    """Return equal shares of `rows` for `size` ranks; they differ by at most one row."""
+    return fair_shares(rows, [1.0] * size, largest_ratio=1.0)
+
+
+def fair_shares(rows: int, rates: Sequence[float], *, largest_ratio: float) -> list[int]:
+    """Return the rows of each rank, by its rate; rates count within a factor `largest_ratio`."""
+    if rows < len(rates):
+        raise ValueError(f"{rows} rows cannot be shared by {len(rates)} ranks")
+    speeds = np.maximum(np.array(rates, np.float64), max(rates) / largest_ratio)
+    exact = 1 + (rows - len(rates)) * speeds / speeds.sum()  # each rank gets at least one
+    shares = np.floor(exact).astype(int)
+    behind = np.argsort(shares - exact, kind="stable")
+    shares[behind[: rows - shares.sum()]] += 1
+    return [int(share) for share in shares]
+
+
+def rows_of(rank: int, shares: Sequence[int], *, parts: int) -> NDArray[np.int64]:
+    """Return the rows of a rank in a batch of `parts` parts that are all shared alike."""
+    begin, size = sum(shares[:rank]), sum(shares)
+    first = np.arange(parts)[:, None] * size + begin
+    offsets: NDArray[np.int64] = (first + np.arange(shares[rank])).reshape(-1).astype(np.int64)
+    return offsets

@@ -52,7 +52,8 @@ class PipelineGradients(RankGradients):
         self._losses = []
         planes, numbers = [], None
         if self._group.rank == ROOT:
-            planes = [self._planes(batch)]
+            whole = self._tensor(batch.planes[: self._rows * self.accumulate])
+            planes = [whole.contiguous(memory_format=torch.channels_last)]
         if self._is_last:
             self._part_targets = [self._targets(batch, rows) for rows in self._split(len(batch))]
             numbers = torch.arange(self.accumulate)
@@ -71,7 +72,9 @@ class PipelineGradients(RankGradients):
         """Make the schedule for parts of `rows` rows, unless it exists."""
         if rows == self._rows:
             return
-        from rookery.learning.pipeline.stage import Stage, new_schedule
+        from torch.distributed.pipelining import Schedule1F1B, ScheduleGPipe
+
+        from rookery.learning.pipeline.stage import Stage
 
         inputs, outputs = self._outlines(rows)
         self._stage = Stage(
@@ -82,7 +85,9 @@ class PipelineGradients(RankGradients):
             input_args=inputs,
             output_args=outputs,
         )
-        self._schedule = new_schedule(self._stage, self.accumulate, self._loss)
+        # 1F1B keeps fewer activations; torch requires at least as many parts as stages for it.
+        kind = Schedule1F1B if self.accumulate >= self._group.size else ScheduleGPipe
+        self._schedule = kind(self._stage, self.accumulate, loss_fn=self._loss, scale_grads=False)
         self._rows = rows
 
     def _outlines(self, rows: int) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -91,9 +96,8 @@ class PipelineGradients(RankGradients):
         Without them torch would run the network to find the shapes, and disturb batch norm.
         """
         dtype, is_first = self._layers.dtype, self._group.rank == ROOT
-        between = torch.empty(
-            (rows, *self._between), dtype=dtype, device="meta", requires_grad=True
-        )
+        shape = (rows, *self._between)
+        between = torch.empty(shape, dtype=dtype, device="meta", requires_grad=True)
         # Activations go to the next rank, gradients to the one before.
         self._sent = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
         planes = torch.empty((rows, *self._planes_shape), device="meta")
@@ -116,10 +120,6 @@ class PipelineGradients(RankGradients):
             losses = mean_losses(self._losses)
             means = torch.stack([getattr(losses, name) for name in names])
         return Losses(*self._group.broadcast(means, self._group.size - 1).unbind())
-
-    def _planes(self, batch: Batch) -> Tensor:
-        planes = self._tensor(batch.planes[: self._rows * self.accumulate])
-        return planes.contiguous(memory_format=torch.channels_last)
 
 
 class _InPrecision(nn.Module):

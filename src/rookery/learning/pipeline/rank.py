@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -56,17 +55,7 @@ class PipelineLearner(Learner):
 
     def state(self) -> states.Arrays:
         """Return the state of an unsplit learner, at the root; nothing elsewhere."""
-        whole: states.Arrays = {}
-        for arrays in (
-            states.net_arrays("net", self.net),
-            states.net_arrays("play", self.play_net),
-            states.optimizer_arrays(self._optimizer, self.net),
-        ):
-            whole |= gather_arrays(arrays, group=self._group)
-        if not whole:
-            return {}
-        whole["updates"] = np.array([self.updates], np.int64)
-        return whole
+        return gather_arrays(super().state(), group=self._group)
 
     def play_arrays(self) -> states.Arrays:
         """Return the whole averaged network's part of the state, at the root; nothing elsewhere."""

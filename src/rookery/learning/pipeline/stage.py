@@ -4,12 +4,11 @@ The import is slow, so that it is made only where a pipeline is used.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torch import Tensor
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.pipelining import PipelineStage
 
 
 class Stage(PipelineStage):
@@ -35,14 +34,3 @@ class Stage(PipelineStage):
             yield
         finally:
             self.seconds += time.perf_counter() - begin
-
-
-def new_schedule(
-    stage: Stage, parts: int, loss: Callable[[Any, Tensor], Tensor]
-) -> Schedule1F1B | ScheduleGPipe:
-    """Return the order in which `parts` of a batch pass through the stages.
-
-    1F1B keeps fewer activations; torch requires at least as many parts as stages for it.
-    """
-    kind = Schedule1F1B if parts >= stage.num_stages else ScheduleGPipe
-    return kind(stage, parts, loss_fn=loss, scale_grads=False)

@@ -23,22 +23,14 @@ from rookery.gpu import find_devices
 from rookery.nets import BackendChoice
 from rookery.replay import from_columns
 from rookery.selfplay import Played
-from rookery.training.actors.actor import actor
+from rookery.training.actors.actor import ActorReady, GamesPlayed, NewWeights, Play, actor
 from rookery.training.actors.layout import actor_layout, requested_actors
-from rookery.training.actors.messages import ActorReady, GamesPlayed, NewWeights, Play
 from rookery.training.config import Config, to_json
 from rookery.training.evaluation.queue import TaskQueue
 from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused
 from rookery.training.progress import ActorStatus
 from rookery.training.self_players import Step
-from rookery.workers import (
-    Cluster,
-    ProcessWorker,
-    Worker,
-    WorkerEvent,
-    WorkerPool,
-    thread_limits,
-)
+from rookery.workers import Cluster, ProcessWorker, Worker, WorkerEvent, WorkerPool, thread_limits
 
 IDLE_SECONDS = 0.01
 ORDERS = 4
@@ -85,8 +77,6 @@ class ActorPool:
         self._leaving: set[int] = set()
         self._slow: Counter[int] = Counter()
         self._queue = TaskQueue(())
-        self._informed: set[int] = set()
-        """Actors that know the tasks of the queue."""
         self._iteration, self._progress = 0, 0.0
         self._begun = self._attended = 0.0
         self._learner_waited = self._games_waited = 0.0
@@ -159,7 +149,7 @@ class ActorPool:
 
     def evaluate(self, tasks: tuple[EvaluationTask, ...]) -> TaskQueue:
         """Have tasks carried out between orders; the queue fills while actors are attended to."""
-        self._queue, self._informed = TaskQueue(tasks), set()
+        self._queue = TaskQueue(tasks)
         return self._queue
 
     def attend_tasks(self) -> None:
@@ -213,18 +203,17 @@ class ActorPool:
                     self._receive(number, message)
                 case PartDone() | PartRefused():
                     self._queue.complete(number, message)
-        self._share_tasks()
+        self._queue.share(self.pool)
         max_waiting = self._config.run.max_lag * self.positions
         if may_order and self._waiting_positions() <= max_waiting:
             self._give_orders(2 if self._is_overlapped else 1)
 
     def _welcome(self, number: int, message: ActorReady) -> None:
-        """Give a new actor the weights."""
         if message.games < self.games_each:
             what = f"has no memory for {self.games_each} games"
             self.pool.report_event(number, what, f"continues with {message.games}")
         self._orders[number] = 0
-        self._informed.discard(number)
+        self._queue.welcome(number)
         self.pool.send(number, self._weights)
 
     def _receive(self, number: int, message: GamesPlayed) -> None:
@@ -243,24 +232,15 @@ class ActorPool:
         moves = max(1, self._config.run.moves // ORDERS)
         for number in self.pool.ready():
             if number in self._leaving:
-                self._let_go(number)
+                if not self._orders[number]:
+                    self._leaving.remove(number)
+                    self.pool.retire(number, "is not needed: games wait for the learner")
                 continue
             while self._orders[number] < each:
                 self._orders[number] += 1
                 self._last_order += 1
                 order = Play(self._last_order, moves, self._progress, self._iteration)
                 self.pool.send(number, order)
-
-    def _share_tasks(self) -> None:
-        """Give every actor a task, as long as there are any."""
-        ready = self.pool.ready()
-        self._queue.return_lost(ready, self.pool.last_failure)
-        for number in ready:
-            if part := self._queue.assign(number):
-                if number not in self._informed:
-                    self._informed.add(number)
-                    self.pool.send(number, self._queue.message)
-                self.pool.send(number, part)
 
     def _follow_cluster(self) -> None:
         """Add actors if machines have joined; actors of machines that left wait for others."""
@@ -279,11 +259,6 @@ class ActorPool:
             self.pool.add_worker(f"is needed: the learner waited {learner_waited:.0%} of the time")
         elif games_waited > IDLE_SHARE and len(playing) > 1:
             self._leaving.add(playing[-1])
-
-    def _let_go(self, number: int) -> None:
-        if not self._orders[number]:
-            self._leaving.remove(number)
-            self.pool.retire(number, "is not needed: games wait for the learner")
 
     def _worker_figures(self, seconds: float) -> list[dict[str, Any]]:
         """Return how every actor did in the last `seconds`; report those that are slow."""

@@ -108,7 +108,6 @@ def _evaluator(
 
 @cache
 def _solver(name: str) -> Solver:
-    """Return the solver of a game."""
     if name not in SOLVED:
         raise ConfigError(f"there is no solver for {name}; try minimax:4")
     return Connect4Solver() if name == "connect4" else ExhaustiveSolver(load_game(name))

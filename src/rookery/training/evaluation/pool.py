@@ -17,10 +17,10 @@ from rookery.training.evaluation.tasks import (
     PartDone,
     PartRefused,
     StrengthTask,
+    evaluation_worker,
     one_thread_for_nets,
     source_of,
 )
-from rookery.training.evaluation.worker import evaluation_worker
 from rookery.workers import Cluster, ProcessWorker, Ready, Worker, WorkerPool, thread_limits
 
 IDLE_SECONDS = 0.01
@@ -128,14 +128,10 @@ class EvaluationPool:
         for number, message in self._pool.poll():
             match message:
                 case Ready():
-                    self._pool.send(number, queue.message)
+                    queue.welcome(number)
                 case PartDone() | PartRefused():
                     queue.complete(number, message)
-        ready = self._pool.ready()
-        queue.return_lost(ready, self._pool.last_failure)
-        for number in ready:
-            if part := queue.assign(number):
-                self._pool.send(number, part)
+        queue.share(self._pool)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         if self._cluster is not None:

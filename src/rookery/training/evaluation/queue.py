@@ -7,13 +7,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from rookery.arena import PartResult
-from rookery.training.evaluation.tasks import (
-    EvaluationTask,
-    PartDone,
-    PartRefused,
-    RunPart,
-    Tasks,
-)
+from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused, RunPart, Tasks
+from rookery.workers import WorkerPool
 
 MAX_LOSSES = 3
 """Workers that may be lost with the same part before the part counts as the cause."""
@@ -30,6 +25,8 @@ class TaskQueue:
         ]
         self._waiting = deque(self.parts)
         self._assigned: dict[int, RunPart] = {}
+        self._informed: set[int] = set()
+        """Workers that know the tasks."""
         self._losses: Counter[RunPart] = Counter()
         self._results: dict[RunPart, PartResult] = {}
         self.failure = ""
@@ -44,6 +41,21 @@ class TaskQueue:
     def share_done(self) -> float:
         """The share of the parts that have results, from 0 to 1."""
         return len(self._results) / max(1, len(self.parts))
+
+    def welcome(self, worker: int) -> None:
+        """Note that a worker was started: it does not know the tasks."""
+        self._informed.discard(worker)
+
+    def share(self, pool: WorkerPool) -> None:
+        """Give a part to every ready worker that has none, as long as any waits."""
+        ready = pool.ready()
+        self.return_lost(ready, pool.last_failure)
+        for number in ready:
+            if part := self.assign(number):
+                if number not in self._informed:
+                    self._informed.add(number)
+                    pool.send(number, self.message)
+                pool.send(number, part)
 
     def assign(self, worker: int) -> RunPart | None:
         """Return a part for a worker to run; None if it has one, or if none waits."""

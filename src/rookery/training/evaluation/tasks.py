@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from rookery import __version__
 from rookery.arena import (
     MatchGame,
     MatchPlan,
@@ -26,7 +27,9 @@ from rookery.arena import (
 from rookery.base import RookeryError
 from rookery.games import Game, is_shipped, load_game
 from rookery.training.evaluation.player_spec import PlayerSpec
-from rookery.workers import Message
+from rookery.workers import Channel, Message, Ready
+
+WAIT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -157,3 +160,16 @@ def one_thread_for_nets() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def evaluation_worker(channel: Channel, job: None) -> None:
+    """Run the parts that the coordinator asks for, until the channel closes."""
+    tasks = Tasks(())
+    with one_thread_for_nets():
+        channel.send(Ready(__version__))
+        while True:
+            match channel.receive(WAIT_SECONDS):
+                case Tasks() as tasks:
+                    continue
+                case RunPart() as message:
+                    channel.send(run_part(tasks, message))

@@ -44,7 +44,8 @@ class Checkpoint:
     @classmethod
     def copy(cls, position: RunPosition, learner: Arrays, selfplay: Arrays) -> "Checkpoint":
         """Return a checkpoint whose arrays do not change any more."""
-        return cls(position, _copied(learner), _copied(selfplay))
+        copies = [{name: np.array(array) for name, array in a.items()} for a in (learner, selfplay)]
+        return cls(position, *copies)
 
     def save(self, folder: Path) -> None:
         """Replace the checkpoint in `folder`."""
@@ -71,7 +72,3 @@ def _part(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
     if not names:
         raise FileDamaged(f"the checkpoint has no {prefix} part; restore it from a copy")
     return {name.removeprefix(prefix): arrays[name] for name in names}
-
-
-def _copied(arrays: Arrays) -> dict[str, NDArray[Any]]:
-    return {name: np.array(array) for name, array in arrays.items()}

@@ -11,21 +11,75 @@ replay/000012.safetensors    rows of finished games, while the window needs them
 """
 
 import json
-from dataclasses import asdict
+import os
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
 from typing import IO, Any
 
 from filelock import lock_descriptor
 
-from rookery.base import RunFolderError, write_atomic
+from rookery.base import FileDamaged, RunFolderError, write_atomic
 from rookery.games import Game, load_game
 from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
-from rookery.training.config import Config, to_json
+from rookery.training.config import Config, from_json, to_json
 from rookery.training.store.checkpoint import NAME
-from rookery.training.store.identity import FORMAT, read_config, read_identity
 from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.trust import remember, rules_of_run
+
+FORMAT = 2
+"""1: arrays in files of our own format; 2: safetensors files."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The content of run.json."""
+
+    game: str
+    version: int
+    """Of the game's rules."""
+    origin: Origin | None
+    """Where its first weights come from; None if it began from nothing."""
+    rules: str
+    """SHA-256 of the rules file it was trained with; empty for a shipped game."""
+
+
+def read_identity(run: Path) -> Identity:
+    """Read the run.json of a run folder, or RunFolderError."""
+    if not run.is_dir():
+        raise RunFolderError(f"{run} is not a run folder; start one with rookery train")
+    try:
+        plain = json.loads(_read(run, "run.json"))
+        version = int(plain["format"])
+        origin = Origin(**plain["origin"]) if "origin" in plain else None
+        found = Identity(plain["game"], plain["version"], origin, plain.get("rules", ""))
+        assert isinstance(found.game, str) and isinstance(found.rules, str)
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        raise FileDamaged(f"{run / 'run.json'} is damaged; restore it") from error
+    if version != FORMAT:
+        by, advice = "a newer", "upgrade Rookery"
+        if version < FORMAT:
+            by = "an older"
+            advice = "start a new run with --init and one of its weights/*.safetensors"
+        known = f"format {version}, this one reads {FORMAT}"
+        raise RunFolderError(f"{run} was written by {by} Rookery ({known}); {advice}")
+    return found
+
+
+def read_config(run: Path) -> Config:
+    """Read the settings of a run folder, or RunFolderError."""
+    return from_json(_read(run, "config.json"))
+
+
+def _read(run: Path, name: str) -> str:
+    if not os.path.exists(run / name):
+        raise RunFolderError(
+            f"{run} is not a whole run folder ({name} is missing); choose another one"
+        )
+    try:
+        return (run / name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FileDamaged(f"{run / name} is damaged; restore it from a copy") from error
 
 
 class RunFolder:
@@ -125,8 +179,7 @@ class RunFolder:
 
     def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
         """Write the playing net of `iteration`."""
-        payload = self.pack_weights(net, step=step)
-        write_atomic(_weights_path(self.path, iteration), payload)
+        write_atomic(_weights_path(self.path, iteration), self.pack_weights(net, step=step))
 
     def pack_weights(self, net: Any, *, step: int) -> bytes:
         """A net of this run after `step` updates, as its file's content."""

@@ -34,11 +34,6 @@ class TrainerPlacement:
         device = self.devices[number % len(self.devices)]
         return "cuda:0" if self.cluster is not None and device.type == "cuda" else str(device)
 
-    def threads_each(self) -> int:
-        """Return the number of threads of each trainer."""
-        cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
-        return self.threads or max(1, cores)
-
     def start(
         self,
         name: str,
@@ -49,7 +44,9 @@ class TrainerPlacement:
         digest: str,
     ) -> Worker:
         """Start a trainer with the run's `config` and the SHA-256 of its rules file."""
-        job, threads = TrainerJob(config, digest, self.device(number)), self.threads_each()
+        job = TrainerJob(config, digest, self.device(number))
+        cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
+        threads = self.threads or max(1, cores)
         environment = {**thread_limits(threads), **QUIET}
         if self.cluster is None:
             return ProcessWorker(name, function, job, environment=environment)

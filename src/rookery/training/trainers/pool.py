@@ -19,22 +19,10 @@ from rookery.games import Game
 from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged, LearnReport
 from rookery.replay import Window, to_columns
 from rookery.training.config import Config, to_json
-from rookery.training.trainers.messages import (
-    AddRows,
-    Arrays,
-    Diverged,
-    GroupBroken,
-    Joined,
-    JoinGroup,
-    Learned,
-    LearnUntil,
-    RestoreState,
-    SendState,
-    TrainerState,
-)
+from rookery.training.trainers import messages
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.rendezvous import Rendezvous
-from rookery.training.trainers.results import StateMirror, TrainerReport
+from rookery.training.trainers.results import TrainerReport
 from rookery.training.trainers.trainer import trainer
 from rookery.workers import Message, Ready, RestartPolicy, Worker, WorkerEvent, WorkerPool
 
@@ -44,7 +32,8 @@ FUTILE_GROUPS = 10
 """Groups in a row that may break before their first update."""
 NO_STATE = -1
 """The updates of a trainer that has no state to continue from."""
-Request = LearnUntil | SendState
+Request = messages.LearnUntil | messages.SendState
+Check = Callable[[], None]
 
 
 class Phase(Enum):
@@ -81,9 +70,13 @@ class TrainerPool:
         on_event: Callable[[WorkerEvent], None],
     ) -> None:
         learning = config.learning.scaled(placement.workers)
-        mirrored = Learner(game, net, config=learning, seed=config.run.seed)
-        self.config: LearningConfig = replace(learning, precision=mirrored.precision)
-        self.precision, self.updates, self._mirror = mirrored.precision, 0, StateMirror(mirrored)
+        self._mirror = Learner(game, net, config=learning, seed=config.run.seed)
+        """Holds the trainers' last whole state, which they send now and then, and the averaged
+        network, which they send after every goal; makes no updates of its own."""
+        self._play_arrays = self._mirror.play_arrays()
+        """The averaged network of the last whole state."""
+        self.precision, self.updates = self._mirror.precision, 0
+        self.config: LearningConfig = replace(learning, precision=self.precision)
         self._settings = to_json(replace(config, learning=self.config))
         self._placement, self._digest = placement, game.digest
         self._window = Window(game, config.replay)
@@ -95,8 +88,8 @@ class TrainerPool:
         """Trainers of the group, by rank."""
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
-        self._root_reply: Learned | None = None
-        self._fetched: Arrays = {}
+        self._root_reply: messages.Learned | None = None
+        self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason = 0, ""
         policy = RestartPolicy(silence_seconds=self.config.silence_seconds, first_pause=0.1)
         self._pool = WorkerPool(
@@ -109,12 +102,7 @@ class TrainerPool:
         return self._mirror.play_net
 
     def learn(
-        self,
-        window: Window,
-        num_updates: int,
-        *,
-        progress: float,
-        check: Callable[[], None] = lambda: None,
+        self, window: Window, num_updates: int, *, progress: float, check: Check = lambda: None
     ) -> LearnReport:
         """Make `num_updates` updates from `window`, `progress` (0 to 1) through the run.
 
@@ -122,7 +110,7 @@ class TrainerPool:
         """
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
-        self._report.begin()
+        self._report.replies = []
         while self.updates < goal:
             self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
         updates = self.updates - first
@@ -140,12 +128,11 @@ class TrainerPool:
         """Return everything that a new learner needs to continue, fetched from the trainers."""
         if self._mirror.updates != self.updates:
             self._fetch_state()
-        return self._mirror.state()
+        return self._kept_state()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned; trainers discard what they have learned since."""
-        self._mirror.keep(arrays)
-        self.updates = self._mirror.updates
+        self._keep_state(arrays)
         self._generation += 1  # replies that are still to arrive do not count
         self._requests = []
         self._discard_states()
@@ -160,26 +147,34 @@ class TrainerPool:
         self._pool.close()
         self._rendezvous.close()
 
-    def _learn_until(self, goal: int, progress: float, check: Callable[[], None]) -> None:
+    def _learn_until(self, goal: int, progress: float, check: Check) -> None:
         """Have the trainers reach a goal; those that have become ready join first."""
         if self._pool.ready() != self._members:
             self._phase = Phase.REGROUPING
         self._requests = []
-        self._carry_out(LearnUntil(self._generation, goal, progress), check)
+        self._carry_out(messages.LearnUntil(self._generation, goal, progress), check)
         assert self._root_reply is not None
         self.updates = self._root_reply.updates
-        self._mirror.play_with(self._root_reply.play_arrays)
+        self._mirror.fill_play(self._root_reply.play_arrays)
         if self.updates - self._mirror.updates >= self.config.checkpoint_every:
             self._fetch_state()
 
     def _fetch_state(self) -> None:
         """Fetch the state; trainers that replace lost ones first reach the last goal again."""
-        self._carry_out(SendState(self._generation), lambda: None)
+        self._carry_out(messages.SendState(self._generation), lambda: None)
         self._requests.pop()
-        self._mirror.keep(self._fetched)
-        self.updates, self._fetched = self._mirror.updates, {}
+        self._keep_state(self._fetched)
+        self._fetched = {}
 
-    def _carry_out(self, request: Request, check: Callable[[], None]) -> None:
+    def _kept_state(self) -> dict[str, NDArray[Any]]:
+        return {**self._mirror.state(), **self._play_arrays}
+
+    def _keep_state(self, arrays: messages.Arrays) -> None:
+        self._mirror.restore(arrays)
+        self._play_arrays = self._mirror.play_arrays()
+        self.updates = self._mirror.updates
+
+    def _carry_out(self, request: Request, check: Check) -> None:
         """Have all members of a group carry out a request, however many groups that takes."""
         self._requests.append(request)
         if self._phase is not Phase.REGROUPING:
@@ -188,7 +183,8 @@ class TrainerPool:
         while self._phase is not Phase.IDLE:
             for number, message in self._pool.poll():
                 self._handle(number, message)
-            self._forget_lost_trainers()
+            for number in self._trainers.keys() - set(self._pool.ready()):
+                self._forget(number)
             if self._phase is Phase.REGROUPING:
                 self._form_group()
             elif not self._has_pending_replies():
@@ -202,36 +198,34 @@ class TrainerPool:
             case Ready():
                 self._forget(number)
                 self._trainers[number] = _Trainer()
-            case Diverged():
+            case messages.Diverged():
                 raise LearningDiverged(message.reason)
-            case GroupBroken():
+            case messages.GroupBroken():
                 self._phase, self._break_reason = Phase.REGROUPING, message.reason
                 self._trainers[number].pending = 0
                 if message.generation == self._generation:
                     self._trainers[number].updates = message.updates
-            case Joined() | Learned() | TrainerState():
+            case messages.Joined() | messages.Learned() | messages.TrainerState():
                 self._trainers[number].pending -= 1
                 self._take_reply(number, message)
 
-    def _take_reply(self, number: int, reply: Joined | Learned | TrainerState) -> None:
-        if isinstance(reply, TrainerState) and reply.arrays:
+    def _take_reply(self, number: int, reply: Message) -> None:
+        if isinstance(reply, messages.TrainerState) and reply.arrays:
             self._fetched = reply.arrays
-        if isinstance(reply, Learned) and reply.generation == self._generation:
+        if isinstance(reply, messages.Learned) and reply.generation == self._generation:
             self._trainers[number].updates = reply.updates
-            self._report.add(number, reply)
+            self._report.replies.append((number, reply))
             if reply.result.report is not None:
                 self._futile_groups = 0
             if number == self._members[0]:
                 self._root_reply = reply
 
-    def _forget_lost_trainers(self) -> None:
-        for number in self._trainers.keys() - set(self._pool.ready()):
-            self._forget(number)
-
     def _forget(self, number: int) -> None:
         """Forget a trainer that is lost, and break its group."""
         if number in self._members:
-            if number == self._members[0] and self._has_parameter_server:
+            has_server = self.config.synchronise == "parameter_server"
+            is_server = has_server and number == self._members[0]
+            if is_server and self.config.method == "distributed":
                 self._discard_states()  # the server alone had the optimizer's state
             self._members.remove(number)
             self._phase = Phase.REGROUPING
@@ -240,11 +234,6 @@ class TrainerPool:
     def _discard_states(self) -> None:
         for known in self._trainers.values():
             known.updates = NO_STATE
-
-    @property
-    def _has_parameter_server(self) -> bool:
-        is_distributed = self.config.method == "distributed"
-        return is_distributed and self.config.synchronise == "parameter_server"
 
     @property
     def _is_pipeline(self) -> bool:
@@ -266,7 +255,16 @@ class TrainerPool:
         self._members, self._phase = sorted(self._trainers), Phase.WORKING
         source = self._choose_source()
         for rank, number in enumerate(self._members):
-            self._send(number, self._invitation(rank, source))
+            invitation = messages.JoinGroup(
+                generation=self._generation,
+                rank=rank,
+                size=len(self._members),
+                source=source,
+                backend=self._placement.backend,
+                silence_seconds=self.config.silence_seconds,
+                meeting=self._rendezvous.meeting,
+            )
+            self._send(number, invitation)
         for request in self._requests:
             self._send_request(request)
 
@@ -274,25 +272,14 @@ class TrainerPool:
         """Return the rank with the most updates; if the mirror has more, the root gets them."""
         updates = [self._trainers[number].updates for number in self._members]
         if self._is_pipeline or max(updates) < self._mirror.updates:
-            self._pool.send(self._members[0], RestoreState(self._mirror.state()))
+            self._pool.send(self._members[0], messages.RestoreState(self._kept_state()))
             return 0
         return updates.index(max(updates))
-
-    def _invitation(self, rank: int, source: int) -> JoinGroup:
-        return JoinGroup(
-            generation=self._generation,
-            rank=rank,
-            size=len(self._members),
-            source=source,
-            backend=self._placement.backend,
-            silence_seconds=self.config.silence_seconds,
-            meeting=self._rendezvous.meeting,
-        )
 
     def _send_request(self, request: Request) -> None:
         """Send a request to all members, and the rows that they need for it."""
         for number in self._members:
-            if isinstance(request, LearnUntil):
+            if isinstance(request, messages.LearnUntil):
                 self._send_rows(number)
             self._send(number, replace(request, generation=self._generation))
 
@@ -302,14 +289,13 @@ class TrainerPool:
         self._pool.send(number, message)
 
     def _send_rows(self, number: int) -> None:
-        """Bring a trainer's window up to date."""
         window, known = self._window, self._trainers[number]
         new = window.rows_made - known.rows_made
         if new == 0:
             return
         is_whole = known.rows_made == 0 or new > len(window)
         rows = window.newest(len(window) if is_whole else new)
-        self._pool.send(number, AddRows(to_columns(rows), window.rows_made, is_whole))
+        self._pool.send(number, messages.AddRows(to_columns(rows), window.rows_made, is_whole))
         known.rows_made = window.rows_made
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:

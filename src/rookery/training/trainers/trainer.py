@@ -6,40 +6,18 @@ are made by the trainer pool.
 """
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
-from torch import nn
+from functools import partial
 
 from rookery import __version__
 from rookery.base import RookeryError
 from rookery.games import load_game
 from rookery.gpu import find_device, use_device
-from rookery.learning import (
-    GroupFailed,
-    LearningDiverged,
-    PipelineRank,
-    RankLearner,
-    RankResult,
-    RankSpec,
-)
+from rookery.learning import GroupFailed, LearningDiverged, PipelineRank, RankLearner, RankSpec
 from rookery.replay import Window, from_columns
 from rookery.training.config import from_json
 from rookery.training.store.origin import new_net
-from rookery.training.trainers.messages import (
-    AddRows,
-    Diverged,
-    GroupBroken,
-    Joined,
-    JoinGroup,
-    Learned,
-    LearnUntil,
-    RestoreState,
-    SendState,
-    TrainerState,
-)
+from rookery.training.trainers import messages
 from rookery.workers import Channel, Message, Ready
 
 WAIT_SECONDS = 1.0
@@ -56,32 +34,6 @@ class TrainerJob:
     digest: str
     """SHA-256 of the rules file; empty for a bundled game."""
     device: str
-
-
-class Rank(Protocol):
-    """A learner as a member of a group; all members get the same calls."""
-
-    @property
-    def updates(self) -> int:
-        """Updates made so far."""
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a whole state."""
-
-    def join(self, place: RankSpec, source: int) -> None:
-        """Form a group; all members continue from the state of rank `source`."""
-
-    def leave(self) -> None:
-        """Leave the group."""
-
-    def learn_until(self, window: Window, goal: int, *, progress: float) -> RankResult:
-        """Make all updates below number `goal`."""
-
-    def whole_state(self) -> dict[str, NDArray[Any]]:
-        """Return the whole state at the group's root, nothing elsewhere."""
-
-    def whole_play(self) -> dict[str, NDArray[Any]]:
-        """Return the averaged network at the group's root, nothing elsewhere."""
 
 
 def trainer(channel: Channel, job: TrainerJob) -> None:
@@ -115,36 +67,33 @@ class Trainer:
         except GroupFailed as error:
             self.learner.leave()
             broken, self.generation = self.generation, NO_GROUP
-            return GroupBroken(broken, self.learner.updates, str(error))
+            return messages.GroupBroken(broken, self.learner.updates, str(error))
         except LearningDiverged as error:
-            return Diverged(str(error))
+            return messages.Diverged(str(error))
 
-    def _new_rank(self) -> Rank:
+    def _new_rank(self) -> RankLearner | PipelineRank:
         learning, seed = self.config.learning, self.config.run.seed
-        device = find_device(self.device)
+        device, build = find_device(self.device), partial(new_net, self.config, self.game)
         use_device(device)
         if learning.method == "pipeline":
-            return PipelineRank(self.game, self._new_net, config=learning, seed=seed, device=device)
-        return RankLearner(self.game, self._new_net().to(device), config=learning, seed=seed)
-
-    def _new_net(self) -> nn.Module:
-        return new_net(self.config, self.game)
+            return PipelineRank(self.game, build, config=learning, seed=seed, device=device)
+        return RankLearner(self.game, build().to(device), config=learning, seed=seed)
 
     def _carry_out(self, message: Message) -> Message | None:
         match message:
-            case AddRows():
+            case messages.AddRows():
                 self._add_rows(message)
-            case RestoreState():
+            case messages.RestoreState():
                 self.learner.restore(message.arrays)
-            case JoinGroup():
+            case messages.JoinGroup():
                 return self._join(message)
-            case LearnUntil(generation=self.generation):
+            case messages.LearnUntil(generation=self.generation):
                 return self._learn(message)
-            case SendState(generation=self.generation):
-                return TrainerState(self.learner.whole_state())
+            case messages.SendState(generation=self.generation):
+                return messages.TrainerState(self.learner.whole_state())
         return None
 
-    def _add_rows(self, message: AddRows) -> None:
+    def _add_rows(self, message: messages.AddRows) -> None:
         rows = from_columns(message.columns, game=self.game)
         if message.is_whole:
             self.window = Window(self.game, self.config.replay)
@@ -156,7 +105,7 @@ class Trainer:
                 f"the trainer has seen {self.window.rows_made} rows, expected {message.rows_made}"
             )
 
-    def _join(self, message: JoinGroup) -> Joined:
+    def _join(self, message: messages.JoinGroup) -> messages.Joined:
         self.generation = message.generation
         place = RankSpec(
             store=message.meeting.store(message.generation),
@@ -168,12 +117,12 @@ class Trainer:
             silence_seconds=message.silence_seconds,
         )
         self.learner.join(place, message.source)
-        return Joined()
+        return messages.Joined()
 
-    def _learn(self, message: LearnUntil) -> Learned:
+    def _learn(self, message: messages.LearnUntil) -> messages.Learned:
         result = self.learner.learn_until(self.window, message.goal, progress=message.progress)
         idle_seconds, self.idle_seconds = self.idle_seconds, 0.0
-        return Learned(
+        return messages.Learned(
             generation=self.generation,
             updates=self.learner.updates,
             device=self.device,

@@ -69,10 +69,8 @@ class OneOf:
 
     def usual(self, config: Config) -> str | None:
         """The value that `config` has, if it is among these."""
-        for choice in self.choices:
-            if apply(config, [self.setting(choice)]) == config:
-                return choice
-        return None
+        fitting = (c for c in self.choices if apply(config, [self.setting(c)]) == config)
+        return next(fitting, None)
 
 
 Dimension = Between | OneOf

@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -26,8 +25,7 @@ from rookery.learning import LearningDiverged
 from rookery.training.config import Config, apply, from_json, setting_names, to_json
 from rookery.training.factory import train
 from rookery.training.progress import Progress, ProgressCallback, Stopped
-from rookery.training.store.folder import RunFolder, hold
-from rookery.training.store.identity import read_config
+from rookery.training.store.folder import RunFolder, hold, read_config
 from rookery.training.store.stats import Stats
 from rookery.training.tuning.space import Between, Space, value_of
 
@@ -115,18 +113,15 @@ class Study:
             self._study.enqueue_trial(self._usual())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._storage.remove_session()
         self._storage.engine.dispose()
         self._lock.close()
 
     def _load(self) -> None:
         """Read the trials so far; every session of a study has a seed of its own."""
+        from sqlalchemy.exc import SQLAlchemyError
+
         optuna, path = self._optuna, self.path / "trials.sqlite"
         pruner = optuna.pruners.MedianPruner(
             n_startup_trials=WARMUP_TRIALS, n_warmup_steps=WARMUP_REPORTS
@@ -137,7 +132,7 @@ class Study:
                 storage=self._storage, study_name="study", load_if_exists=True, pruner=pruner
             )
             seed = (self.config.run.seed + len(self._study.trials)) % 2**32
-        except _database_errors() as error:
+        except (optuna.exceptions.OptunaError, SQLAlchemyError) as error:
             raise FileDamaged(f"{path} is damaged; restore it from a copy") from error
         self._study.sampler = optuna.samplers.TPESampler(seed=seed)
 
@@ -147,8 +142,7 @@ class Study:
 
     def outcomes(self) -> list[TrialResult]:
         """Return their results: finished ones first, better ones first."""
-        found = [self._outcome(trial) for trial in self._done()]
-        return sorted(found, key=TrialResult.rank)
+        return sorted(map(self._outcome, self._done()), key=TrialResult.rank)
 
     def attempt(self, show: Show) -> TrialResult:
         """Run one more trial."""
@@ -160,21 +154,16 @@ class Study:
             return self._conclude(trial, f"failed: {error}")
         folder = self._folder(trial, config)
         try:
-            verdict = self._train(trial, folder, show=show)
+            with show(folder, settings) as watch:
+                pruner = Pruner(trial, watch)
+                with suppress(Stopped):  # raised before the loop runs
+                    train(folder, pruner)
+            verdict = pruner.verdict
         except TRIAL_ERRORS as error:
             verdict = f"failed: {error}"
         gc.collect()  # networks and windows, before the next trial needs their memory
         torch.cuda.empty_cache()
         return self._conclude(trial, verdict)
-
-    def _train(self, trial: Any, folder: RunFolder, *, show: Show) -> str:
-        """Train a trial's run; return why it was pruned, or an empty text."""
-        settings = self._settings(trial.params)
-        with show(folder, settings) as watch:
-            pruner = Pruner(trial, watch)
-            with suppress(Stopped):  # raised before the loop runs
-                train(folder, pruner)
-        return pruner.verdict
 
     def _folder(self, trial: Any, config: Config) -> RunFolder:
         """Return the trial's run: that of the trial that it continues, or a new one."""
@@ -186,7 +175,6 @@ class Study:
         return RunFolder.create(self.path / name, config)
 
     def _conclude(self, trial: Any, verdict: str) -> TrialResult:
-        """Record how a trial has ended."""
         run = self.path / trial.user_attrs.get("run", "")
         errors = _errors(run)
         if _is_finished(run) and errors is None:
@@ -223,8 +211,7 @@ class Study:
         )
 
     def _settings(self, values: dict[str, Any]) -> tuple[str, ...]:
-        known = (each for each in self.space if each.name in values)
-        return tuple(dimension.setting(values[dimension.name]) for dimension in known)
+        return tuple(each.setting(values[each.name]) for each in self.space if each.name in values)
 
     def _usual(self) -> dict[str, object]:
         """Return the settings without a study, which the first trial uses."""
@@ -237,8 +224,8 @@ class Study:
             if not isinstance(each, Between):
                 found[each.name] = kinds.CategoricalDistribution(each.choices)
             elif each.is_whole:
-                bounds = int(each.low), int(each.high)
-                found[each.name] = kinds.IntDistribution(*bounds, log=each.is_log)
+                low, high = int(each.low), int(each.high)
+                found[each.name] = kinds.IntDistribution(low, high, log=each.is_log)
             else:
                 found[each.name] = kinds.FloatDistribution(each.low, each.high, log=each.is_log)
         return found
@@ -251,14 +238,6 @@ def _import_optuna() -> Any:  # an extra, whose types are not always there
         raise ConfigError("tuning needs Optuna (pip install 'rookery[tune]')") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
-
-
-def _database_errors() -> tuple[type[Exception], ...]:
-    """Return what Optuna raises if its database cannot be read."""
-    from optuna.exceptions import OptunaError
-    from sqlalchemy.exc import SQLAlchemyError
-
-    return OptunaError, SQLAlchemyError
 
 
 def _check_config(config: Config) -> None:
