@@ -17,7 +17,6 @@ import signal
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,7 @@ from rookery.nets import CpuEvaluator, NetConfig, build_net
 from rookery.replay import Window, from_columns, write_shard
 from rookery.selfplay import CpuSelfPlay
 from rookery.training import Config, apply, parts, recipe_for, to_json
-from rookery.training.actors.actor import actor
-from rookery.training.actors.messages import ActorReady, GamesPlayed, Play
+from rookery.training.actors.actor import ActorReady, GamesPlayed, Play, actor
 from rookery.workers import (
     Channel,
     Message,
@@ -72,8 +70,7 @@ class SleepingNet:
 
 def sleeping_actor(channel: Channel, job: Job) -> None:
     """An actor whose evaluator sleeps instead of computing."""
-    sleeping = replace(parts.PARTS["cpu"], evaluator=lambda *arguments, **options: SleepingNet())
-    parts.PARTS["cpu"] = sleeping
+    vars(parts)["CpuEvaluator"] = lambda *arguments, **options: SleepingNet()
     actor(channel, job)
 
 

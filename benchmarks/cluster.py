@@ -27,10 +27,10 @@ from rookery.workers import (
     Message,
     ProcessWorker,
     Ready,
-    StartWorker,
     WorkerEvent,
     WorkerPool,
 )
+from rookery.workers.pool import StartWorker
 
 IN_FLIGHT = 8
 """Questions that are not yet answered at any time."""

@@ -6,7 +6,8 @@ from queue import Empty, SimpleQueue
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from rookery.workers import Channel, ChannelClosed, Message, WorkerFunction, pack, unpack
+from rookery.workers import Channel, Message, Worker, WorkerFunction, pack, unpack
+from rookery.workers.channel import ChannelClosed
 
 STOP_SECONDS = 30.0
 
@@ -41,7 +42,7 @@ class QueueTransport:
             raise OSError("the coordinator has gone")
 
 
-class ThreadWorker:
+class ThreadWorker(Worker):
     """A worker in a thread, with the interface of `ProcessWorker`."""
 
     running: ClassVar[list["ThreadWorker"]] = []
@@ -54,10 +55,10 @@ class ThreadWorker:
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.name, self._transport, self._death = name, QueueTransport(), ""
-        self._thread = threading.Thread(target=self._run, args=(function, job), name=name)
-        self._thread.daemon = True
-        self._thread.start()
+        super().__init__(name)
+        self._transport, self._death = QueueTransport(), ""
+        self._function, self._job = function, job
+        self._reader.start()
         self.running.append(self)
 
     def received(self) -> list[Message]:
@@ -69,9 +70,6 @@ class ThreadWorker:
     def send(self, message: Message) -> None:
         self._transport.to_worker.put(pack(message))
 
-    def is_queued(self) -> bool:
-        return False
-
     def death(self) -> str:
         return self._death if self._transport.to_coordinator.empty() else ""
 
@@ -80,13 +78,14 @@ class ThreadWorker:
         self._transport.is_broken.set()
         if self in self.running:
             self.running.remove(self)
-        self._thread.join(STOP_SECONDS)
-        assert not self._thread.is_alive(), f"{self.name} goes on without its coordinator"
+        self._reader.join(STOP_SECONDS)
+        assert not self._reader.is_alive(), f"{self.name} goes on without its coordinator"
 
-    def _run(self, function: WorkerFunction[Any], job: Any) -> None:
+    def _read(self) -> None:
+        """Do the work itself in the thread that reads the messages of other workers."""
         channel = Channel(self._transport)
         try:
-            function(channel, job)
+            self._function(channel, self._job)
         except ChannelClosed:
             self._death = "was killed"
         except Exception as error:

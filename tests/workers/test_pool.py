@@ -11,6 +11,7 @@ from rookery.workers import (
     Message,
     Ready,
     RestartPolicy,
+    Worker,
     WorkerEvent,
     WorkerPool,
     WorkersLost,
@@ -41,11 +42,11 @@ class FakeWork(Message):
     number: int
 
 
-class FakeWorker:
+class FakeWorker(Worker):
     """A worker that does what a test says."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.outbox: list[Message] = []
         self.sent: list[Message] = []
         self.is_in_queue, self.is_killed, self.end = False, False, ""
@@ -65,6 +66,9 @@ class FakeWorker:
 
     def kill(self) -> None:
         self.is_killed = True
+
+    def _read(self) -> None:
+        raise AssertionError("nothing is read from a fake worker")
 
 
 class Fixture:
