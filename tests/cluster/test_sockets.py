@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from faulty_trainers import CONFIG, new_pool, window
-from rookery.workers import Cluster, ClusterStore
+from rookery.training.trainers.cluster_store import ClusterStore
+from rookery.workers import Cluster
 from sockets import exposed, listening
 
 pytestmark = pytest.mark.cluster

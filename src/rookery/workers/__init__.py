@@ -2,7 +2,6 @@
 
 from rookery.workers.channel import Channel, WorkerFunction
 from rookery.workers.cluster import Capacity, Cluster, ClusterWorker
-from rookery.workers.cluster_store import ClusterStore, cluster_address
 from rookery.workers.messages import Failed, Heartbeat, Message, MessageDamaged, Ready, pack, unpack
 from rookery.workers.pool import (
     RestartPolicy,
@@ -13,12 +12,12 @@ from rookery.workers.pool import (
     WorkerStats,
 )
 from rookery.workers.processes import ProcessWorker, thread_limits
+from rookery.workers.ray_session import import_ray, summarize
 
 __all__ = [
     "Capacity",
     "Channel",
     "Cluster",
-    "ClusterStore",
     "ClusterWorker",
     "Failed",
     "Heartbeat",
@@ -33,8 +32,9 @@ __all__ = [
     "WorkerPool",
     "WorkerStats",
     "WorkersLost",
-    "cluster_address",
+    "import_ray",
     "pack",
+    "summarize",
     "thread_limits",
     "unpack",
 ]

@@ -50,7 +50,7 @@ class Cluster:
         self._stores: dict[str, Any] = {}
 
     def start_store(self) -> str:
-        """Start a store for `ClusterStore` on this machine; return its name."""
+        """Start a store of keys and values on this machine; return its name."""
         name = f"store {secrets.token_hex(16)}"
         here = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self._ray.get_runtime_context().get_node_id(), soft=False

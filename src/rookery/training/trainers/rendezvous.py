@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 
 from rookery.learning import LOOPBACK
-from rookery.workers import Cluster, ClusterStore, cluster_address
+from rookery.training.trainers.cluster_store import ClusterStore, cluster_address
+from rookery.workers import Cluster
 
 
 @dataclass(frozen=True)
