@@ -8,7 +8,7 @@ RUN := runs/tictactoe-demo
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev test test-slow test-gpu check format
+.PHONY: demo install dev kernels test test-slow test-gpu check format
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -42,12 +42,13 @@ check: dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Tests that start processes and measure time come last, one after the other.
-ALONE := tests/cluster tests/training tests/workers
+# Compiles the kernels that many tests share, while mypy runs.
+kernels: dev
+	PYTHONPATH=tests $(BIN)/python tests/compile_first.py
 
-test: check
-	$(BIN)/pytest -n auto --dist loadscope --no-loadscope-reorder $(ALONE:%=--ignore=%)
-	$(BIN)/pytest $(ALONE)
+test: dev
+	$(MAKE) -j 2 check kernels
+	$(BIN)/pytest -n auto --dist loadfile
 
 test-slow: dev
 	$(BIN)/pytest -m slow

@@ -1,16 +1,14 @@
 """What every test needs: Hypothesis without deadlines, since a first call may compile."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import hypothesis
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("house")
 
-LONGEST = ("tests/interface", "tests/test_readme.py")
+LONGEST = ("tests/test_readme.py", "tests/test_simulator.py", "tests/cluster", "tests/interface")
 """They begin first, so that no process has to wait long for another at the end."""
 
 
@@ -22,23 +20,6 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def folder_of(nodeid: str) -> str:
-    """The folder in `tests` that a test lies in, or its file."""
-    return "/".join(nodeid.partition("::")[0].split("/")[:2])
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the folders that take longest first."""
-    items.sort(key=lambda item: folder_of(item.nodeid) not in LONGEST)
-
-
-class ByFolder(LoadScopeScheduling):  # type: ignore[misc]  # xdist is not annotated
-    """Side by side, tests of one folder stay in one process: they share runs, and their order."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return folder_of(nodeid)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder:
-    """Which test goes to which process."""
-    return ByFolder(config, log)
+    """Put the tests that take longest first; side by side, the tests of a file stay together."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))

@@ -133,14 +133,20 @@ def learn_together(
         for rank in ranks:
             rank.connection.send("leave")
     except BaseException:
-        for rank in RANKS:
-            rank.process.kill()
-        RANKS.clear()
+        end_ranks()
         raise
     return [
         {**answer, "state": read_arrays(folder / str(number))[0]}
         for number, answer in enumerate(told)
     ]
+
+
+def end_ranks() -> None:
+    """End the processes of all ranks."""
+    for rank in RANKS:
+        rank.process.kill()
+        rank.process.join()
+    RANKS.clear()
 
 
 def forbid_pickles() -> None:

@@ -1,6 +1,7 @@
 """Ranks in separate processes: DDP equals a single learner, local SGD averages independent ones."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from apart import apart
 from rank_processes import TOGETHER as CONFIG
-from rank_processes import learn_alone, learn_together, new_learner, random_window
+from rank_processes import end_ranks, learn_alone, learn_together, new_learner, random_window
 from rookery.learning import Learner, LearningConfig
 from rookery.learning.parallel.rank import even_shares, fair_shares, rows_of
 from rookery.nets import NetConfig
@@ -22,6 +23,12 @@ every_method = pytest.mark.parametrize(
 
 def test_the_measure_sees_a_single_missing_update() -> None:
     assert apart(learn_alone(CONFIG, 100).state(), learn_alone(CONFIG, 99).state()) > 0.005
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_ranks_are_left() -> Iterator[None]:
+    yield
+    end_ranks()
 
 
 @every_method
