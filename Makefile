@@ -8,7 +8,7 @@ RUN := runs/tictactoe-demo
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev kernels test test-slow test-gpu check format
+.PHONY: demo install dev kernels test test-slow test-gpu fuzz check format
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -48,10 +48,14 @@ kernels: dev
 
 test: dev
 	$(MAKE) -j 2 check kernels
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-slow: dev
 	$(BIN)/pytest -m slow
+
+# About an hour: 100,000 cases of hostile input.
+fuzz: dev
+	ROOKERY_FUZZ=100000 $(BIN)/pytest -n auto tests/fuzz
 
 test-gpu: dev
 	$(BIN)/pytest -m gpu

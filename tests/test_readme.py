@@ -22,10 +22,12 @@ ROOT = Path(__file__).parents[1]
 GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/chess.md")
 PAGES = (
     *("README.md", "docs/guide.md", *GAMES),
-    *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "CONTRIBUTING.md"),
+    *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "docs/reliability.md"),
+    *("docs/learning.md", "docs/cluster.md"),
+    "CONTRIBUTING.md",
 )
 LINKED = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))
-ROOKERY = ".venv/bin/rookery "
+ROOKERY = re.compile(r"(^|\| )(\.venv/bin/)?rookery ")
 TINY = " ".join(
     f"--set {setting}"
     for setting in (
@@ -64,6 +66,7 @@ COMMANDS = {
     "make dev": Entry("install"),
     "make check": Entry("mypy"),
     "make test": Entry("pytest"),
+    "make fuzz": Entry("ROOKERY_FUZZ=100000"),
     "train connect4": Entry("Finished: connect4 in runs/connect4-1", TINY),
     "play runs/tictactoe-demo": Entry("plays", typed="1\nquit\n"),
     "eval runs/tictactoe-demo": Entry("lost to any reply", "--simulations 0"),
@@ -115,6 +118,15 @@ COMMANDS = {
     "match runs/chess-1:16 minimax:1 --games 20 --pgn match.pgn": Entry("Elo", "--games 2"),
     "games export runs/chess-1 --pgn selfplay.pgn --games 50": Entry("games in selfplay.pgn"),
     '.venv/bin/pip install ".[cuda]"': Entry("cuda = ["),
+    "train connect4 --set learning.method=distributed --set learning.workers=2": Entry(
+        "2 trainers sharing every batch", TINY
+    ),
+    "train connect4 --set learning.method=data_parallel --set learning.workers=2 "
+    "--set learning.sync_every=8": Entry("Finished: connect4", TINY),
+    "train connect4 --set learning.method=pipeline --set learning.workers=2 "
+    "--set learning.accumulate=4": Entry("Finished: connect4", TINY),
+    "train connect4 --cluster 10.0.0.1:6379": Entry("no Ray answers at 10.0.0.1:6379", TINY),
+    "resume runs/connect4-1 --cluster 10.0.0.1:6379": Entry("no Ray answers at 10.0.0.1:6379"),
     "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),
     "eval runs/connect4-1 --simulations 0,100,800 --devices cuda:0": Entry("begin-hard"),
 }
@@ -126,11 +138,20 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
+ENVIRONMENT = ("export ", "ray ", "pip install ")
+"""Lines that prepare the machines of a cluster."""
+
+
+def shell_lines() -> list[str]:
+    """Return the lines of all shell blocks of all pages."""
+    shell = "".join(block for page in PAGES for block in blocks(page, "sh"))
+    return re.sub(r"\s*\\\n\s*", " ", shell).splitlines()
+
+
 def commands() -> list[str]:
     """Return every command of every page once, in the order of the pages."""
-    shell = "".join(block for page in PAGES for block in blocks(page, "sh"))
-    lines = re.sub(r"\s*\\\n\s*", " ", shell).splitlines()
-    return list(dict.fromkeys(line.replace(ROOKERY, "") for line in lines if line.strip()))
+    lines = [line for line in shell_lines() if not line.startswith(ENVIRONMENT)]
+    return list(dict.fromkeys(ROOKERY.sub(r"\1", line) for line in lines if line.strip()))
 
 
 @pytest.fixture(scope="module")
@@ -149,8 +170,22 @@ def test_every_command_has_an_entry_and_every_entry_a_command() -> None:
     assert set(commands()) == set(COMMANDS)
 
 
-SLOW = ("train chess:history=3",)
-"""Its kernels are compiled for this command alone."""
+def test_ray_has_the_options_of_the_docs() -> None:
+    import ray.scripts.scripts as scripts
+
+    started = [line for line in shell_lines() if line.startswith("ray start ")]
+    known = {name for option in scripts.start.params for name in option.opts}
+    assert len(started) == 2
+    for line in started:
+        assert {word.split("=")[0] for word in line.split() if word.startswith("--")} <= known
+    assert "generate" in {option.name for option in scripts.get_auth_token.params}
+
+
+SLOW = (
+    "train chess:history=3",  # its kernels are compiled for this command alone
+    "resume runs/connect4-1 --cluster 10.0.0.1:6379",
+    *(name for name in COMMANDS if "data_parallel" in name or "=pipeline" in name),
+)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +218,9 @@ def test_command_works(
     captured = capfd.readouterr()
     if "cuda:0" in command and find_device("auto").type == "cpu":
         assert code == 2 and "cuda:0 cannot be used" in captured.err
+        return
+    if "--cluster" in command:
+        assert code == 2 and entry.prints in captured.err
         return
     assert code == 0 and entry.prints in captured.out, captured
 
