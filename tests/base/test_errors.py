@@ -29,3 +29,8 @@ def test_a_wrong_setting_is_also_a_value_error() -> None:
     with pytest.raises(ValueError, match="unknown setting"):
         raise UnknownName("setting", "simulatoins", ["simulations"])
     assert issubclass(UnknownName, ConfigError)
+
+
+def test_a_long_message_is_shortened_to_one_line() -> None:
+    text = str(RookeryError("found " + "x" * 100_000 + "\nexpected a number"))
+    assert len(text) < 1010 and text.startswith("found xxx") and text.endswith("expected a number")

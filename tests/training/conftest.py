@@ -53,7 +53,7 @@ class Trace:
     stats: list[str]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
     """Compute on one thread: networks this small lose time when they share work."""
     before = torch.get_num_threads(), numba.get_num_threads()
