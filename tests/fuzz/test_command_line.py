@@ -23,22 +23,29 @@ OPTIONS = {
     "resume": ("--minutes", "--set"),
     "tune": ("--trials", "--minutes", "--space"),
 }
+WARM_UP = (
+    ("eval", "--simulations", "1"),
+    ("match", "random", "--games", "2", "--workers", "0"),
+    ("analyse", "12", "--simulations", "2"),
+)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fuzz")
-    random_run(path / "run", "tictactoe")
+    run_folder = str(random_run(path / "run", "tictactoe"))
+    for words in WARM_UP:  # compiles, without the limit of a case
+        assert run([words[0], run_folder, *words[1:]]) == 0
     return path
 
 
-@cases(0.15)
+@cases(0.05)
 @given(st.data())
 def test_a_command_ends_with_an_answer_or_one_line(folder: Path, data: st.DataObject) -> None:
     command = data.draw(st.sampled_from(sorted(OPTIONS)))
     refused = command in ("train", "resume", "tune")  # what is accepted would train for long
     arguments = data.draw(st.lists(hostile, max_size=2)) or [str(folder / "run")]
-    for option in data.draw(st.lists(st.sampled_from(OPTIONS[command]), max_size=2)):
+    for option in data.draw(st.lists(st.sampled_from(OPTIONS[command]), min_size=1, max_size=2)):
         arguments += [option, data.draw(numbers | hostile)]
     if refused:
         arguments += ["--set", "net.width=-1"]

@@ -25,21 +25,29 @@ LINES = st.lists(GO | POSITIONS | OPTIONS | hostile | st.just("isready"), min_si
 
 @pytest.fixture(scope="module")
 def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_run(tmp_path_factory.mktemp("fuzz") / "chess", "chess")
+    path = random_run(tmp_path_factory.mktemp("fuzz") / "chess", "chess")
+    answer(path, ["go nodes 3"])  # compiles, without the limit of a case
+    return path
 
 
-@cases(0.02)
+def answer(net: Path, lines: list[str]) -> list[str]:
+    """Send lines to the engine, and return what it says."""
+    with pytest.MonkeyPatch.context() as patch:
+        out = io.StringIO()
+        patch.setattr("sys.stdin", io.StringIO("\n".join([*lines, "quit", ""])))
+        patch.setattr("sys.stdout", out)
+        assert run(["uci", str(net)]) == 0
+    return out.getvalue().splitlines()
+
+
+@cases(0.01)
 @given(LINES)
 def test_every_search_ends_with_a_legal_move(net: Path, lines: list[str]) -> None:
     sent = [" ".join(line.split()) for line in lines if line.strip() not in ("quit", "go")]
-    with pytest.MonkeyPatch.context() as patch:
-        out = io.StringIO()
-        patch.setattr("sys.stdin", io.StringIO("\n".join([*sent, "quit", ""])))
-        patch.setattr("sys.stdout", out)
-        with limits():
-            assert run(["uci", str(net)]) == 0
-    answers = [line for line in out.getvalue().splitlines() if line.startswith("bestmove")]
+    with limits():
+        said = answer(net, sent)
+    answers = [line for line in said if line.startswith("bestmove")]
     assert len(answers) == sum(line.startswith("go ") for line in sent)
-    for answer in answers:
-        move = answer.split()[1]
+    for line in answers:
+        move = line.split()[1]
         assert move == "0000" or chess.Move.from_uci(move)

@@ -13,7 +13,6 @@ RookeryError                    printed as one line; exit code 2
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-
 LONGEST_MESSAGE = 1000
 
 
