@@ -144,6 +144,7 @@ def test_local_sgd_of_one_rank_is_a_single_learner(tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a compiler")
 def test_compiled_gradients_are_the_same(tmp_path: Path) -> None:
     found = learn_together(replace(CONFIG, compiled=True), 2, 5, tmp_path)

@@ -37,9 +37,19 @@ def new_search(rules: Game, positions: list[str], simulations: int, **options: A
     return search
 
 
+SLOW = ("connect4", "puct")
+"""No other test compiles this search."""
+
+
 @pytest.mark.parametrize("simulations", [1, 2, 100])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", WINS)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        pytest.param(name, method, marks=[pytest.mark.slow] * ((name, method) == SLOW))
+        for name in WINS
+        for method in METHODS
+    ],
+)
 def test_a_batched_search_proves_the_win(name: str, method: str, simulations: int) -> None:
     rules, (position, wins) = load_game(name), WINS[name]
     found = new_search(rules, [position], simulations, method=method).run(simulations)
