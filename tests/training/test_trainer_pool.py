@@ -31,6 +31,7 @@ from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiver
 from rookery.replay import Window
 from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
 from rookery.training.store.checkpoint import Checkpoint
+from rookery.training.trainers import trainer
 from rookery.training.trainers.pool import TrainerPool
 from rookery.workers import WorkerEvent, WorkersLost
 
@@ -172,7 +173,14 @@ def test_frequent_failures_do_not_change_the_result() -> None:
         assert any("on purpose" in event.what for event in events)
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.fixture
+def restored_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo what trainers that fail on purpose change in this process."""
+    for name in ("__version__", "RankLearner"):
+        monkeypatch.setattr(trainer, name, getattr(trainer, name))
+
+
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
 def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
     with (
         running(1, kind=HopelessPool) as (pool, _),
@@ -181,7 +189,7 @@ def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
         pool.learn(window(), 5, progress=0.2)
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
 def test_trainers_of_another_version_are_dropped() -> None:
     with (
         running(1, kind=OutdatedPool) as (pool, _),
@@ -190,7 +198,7 @@ def test_trainers_of_another_version_are_dropped() -> None:
         pool.learn(window(), 5, progress=0.2)
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
 def test_losses_that_are_not_finite_end_the_run() -> None:
     with (
         running(1, replace(CONFIG, learning_rate=1e30, clip_norm=1e30)) as (pool, _),
