@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rookery.base import FileDamaged, plain
 from rookery.games import ONGOING, Game
 from rookery.replay import Rows, concatenate, new_rows
 from rookery.search import CpuSearch, DecisionArrays, Evaluator, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
-from rookery.selfplay.games import new_games
+from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.kernels import bind, selfplay_params
 from rookery.selfplay.report import Counts, Played, report_rows
 
@@ -80,9 +81,19 @@ class CpuSelfPlay:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
-        for name, array in self.state().items():
-            array[...] = state[name].view(array.dtype).reshape(array.shape)
+        """Continue from what `state` returned, or FileDamaged."""
+        check_games(state, self.game, self._games.rows.moves.shape[1])
+        own = self.state()
+        if own.keys() != state.keys():
+            raise FileDamaged(f"the games in progress lack {set(own) ^ set(state)}; restore it")
+        for name, array in own.items():
+            found, wanted = plain(state[name]), plain(array)
+            if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+                raise FileDamaged(
+                    f"the games' {name} is {found.dtype} {list(found.shape)}, expected "
+                    f"{wanted.dtype} {list(wanted.shape)}; restore it from a copy"
+                )
+            wanted[...] = found
 
     def _counts(self, positions: int) -> Counts:
         resigned = (self._games.resign_checks, self._games.resign_errors)
