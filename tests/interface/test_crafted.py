@@ -1,11 +1,12 @@
 """Files of a run with valid checksums and wrong content: one line, and nothing is changed."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command_line import Mistake
+from command_line import Mistake, Rookery
 from crafted import Change, recraft
 
 LONGER = ("--set", "run.iterations=3")
@@ -108,3 +109,87 @@ def test_weights_that_are_not_finite_are_not_exported(
     recraft(own_run / "weights" / "000002.safetensors", entry("stem.conv.weight", np.inf))
     line = mistake("export", own_run, tmp_path / "half.safetensors", "--half")
     assert "is damaged: stem.conv.weight has numbers" in line and "float32" not in line
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"selfplay": {', b'"selfplax": {'),
+        (b'"games": ', b'"gamds": '),
+        (b'"seconds": ', b'"seconds": "a",'),
+        (b'"kind": "iteration"', b'"kind": "iterathon"'),
+        (b'"iteration": 2,', b'"iteration": "2",'),
+        (b'"label": "', b'"label": 5, "x": "'),
+        (b'"losses": {', b'"losses": 5, "x": {'),
+        (b'"device": "cpu"', b'"device": [1]'),
+    ],
+)
+def test_damaged_statistics_do_not_stop_a_run(
+    rookery: Rookery,
+    own_run: Path,
+    caplog: pytest.LogCaptureFixture,
+    old: bytes,
+    new: bytes,
+) -> None:
+    path = own_run / "stats.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    place = next(i for i, line in enumerate(lines) if old in line)
+    lines[place] = lines[place].replace(old, new, 1)
+    path.write_bytes(b"".join(lines))
+    shown = rookery("watch", own_run, "--once")
+    assert shown.code == 0 and "1 damaged line, which are skipped" in " ".join(shown.out.split())
+    assert path.read_bytes() == b"".join(lines)
+    assert rookery("resume", own_run, *LONGER).code == 0
+    notes = [text for text in caplog.messages if "damaged" in text]
+    assert notes == [f"note: {path} has 1 damaged line, which are skipped"]
+    kept = [line for i, line in enumerate(lines) if i != place and b'"finished"' not in line]
+    found = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert all(json.loads(line) in found for line in kept)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [
+        ("run", "moves", 0),
+        ("run", "minutes", float("nan")),
+        ("run", "mode", "sideways"),
+        ("run", "movse", 5),
+        ("net", "width", 20_000),
+        ("replay", "window_min", 10**9),
+        ("selfplay", "games", [1] * 1000),
+    ],
+)
+@pytest.mark.parametrize("command", ["resume", "watch", "eval"])
+def test_edited_settings_are_checked(
+    mistake: Mistake, own_run: Path, command: str, section: str, name: str, value: object
+) -> None:
+    path = own_run / "config.json"
+    tree = json.loads(path.read_text())
+    tree[section][name] = value
+    path.write_text(json.dumps(tree))
+    line = mistake(command, own_run)
+    assert f"{path}: " in line and f"{section}.{name}" in line and len(line) < 400
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"run": ' + "9" * 5000 + "}"])
+@pytest.mark.parametrize("name", ["run.json", "config.json"])
+def test_settings_of_no_sane_form_are_refused(
+    mistake: Mistake, own_run: Path, name: str, text: str
+) -> None:
+    (own_run / name).write_text(text)
+    assert str(own_run / name) in mistake("watch", own_run)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [("net", "width", 16), ("selfplay", "games", 8), ("selfplay", "max_plies", 5)],
+)
+def test_edited_settings_that_do_not_fit_the_checkpoint_are_named(
+    mistake: Mistake, own_run: Path, section: str, name: str, value: int
+) -> None:
+    path = own_run / "config.json"
+    tree = json.loads(path.read_text())
+    tree[section][name] = value
+    path.write_text(json.dumps(tree))
+    line = mistake("resume", own_run, *LONGER)
+    assert f"{section}.{name}" in line or f"{section}.*" in line

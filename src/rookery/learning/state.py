@@ -58,7 +58,7 @@ def fill(tensor: Tensor, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         raise FileDamaged(
             f"the learner's {name} should have shape {list(tensor.shape)} of {wanted}, got "
             f"{'nothing' if found is None else f'{list(found.shape)} of {found.dtype}'}; "
-            "resume with the net the run was started with"
+            "resume with the net.* settings the run was started with"
         )
     if not np.isfinite(found).all():
         raise FileDamaged(

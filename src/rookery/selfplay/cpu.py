@@ -82,8 +82,14 @@ class CpuSelfPlay:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned, or FileDamaged."""
-        check_games(state, self.game, self._games.rows.moves.shape[1])
         own = self.state()
+        moves = own["rows.moves"]
+        check_games(state, self.game, moves.shape[1])
+        if (found := state["rows.moves"].shape) != moves.shape:
+            raise FileDamaged(
+                f"games in progress and their rows are {found}, but {moves.shape} by "
+                "selfplay.games and selfplay.max_plies; set those as they were"
+            )
         if own.keys() != state.keys():
             raise FileDamaged(f"the games in progress lack {set(own) ^ set(state)}; restore it")
         for name, array in own.items():
