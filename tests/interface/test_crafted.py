@@ -63,9 +63,10 @@ STEM = "learner/net.stem.conv.weight"
         (array("selfplay/roots", None), "lack {'roots'}"),
         (array("selfplay/more", np.zeros(3)), "lack {'more'}"),
         (array("selfplay/roots", np.zeros((3, 4), np.uint8)), "roots is uint8 [3, 4], expected"),
-        (array("selfplay/games.lengths", np.zeros(3, np.int32)), "not whole"),
+        (array("selfplay/games.lengths", np.zeros(3, np.int32)), "games.lengths is int32 [3]"),
         (array("selfplay/rows.values", np.zeros(3)), "rows.values is float64 [3], expected"),
-        (array("selfplay/games.firsts", None), "not whole"),
+        (array("selfplay/games.firsts", None), "lack {'games.firsts'}"),
+        (array("selfplay/rows.moves", np.zeros((8, 9), np.int16)), "selfplay.games and"),
         (entry("selfplay/games.lengths", 10**6), "games.lengths out of range"),
         (entry("selfplay/games.lengths", -1), "games.lengths out of range"),
         (entry("selfplay/games.firsts", 10**6), "games.firsts out of range"),
@@ -137,11 +138,11 @@ def test_damaged_statistics_do_not_stop_a_run(
     lines[place] = lines[place].replace(old, new, 1)
     path.write_bytes(b"".join(lines))
     shown = rookery("watch", own_run, "--once")
-    assert shown.code == 0 and "1 damaged line, which are skipped" in " ".join(shown.out.split())
+    assert shown.code == 0 and "skipped 1 damaged line of" in shown.out
     assert path.read_bytes() == b"".join(lines)
     assert rookery("resume", own_run, *LONGER).code == 0
     notes = [text for text in caplog.messages if "damaged" in text]
-    assert notes == [f"note: {path} has 1 damaged line, which are skipped"]
+    assert notes == [f"note: skipped 1 damaged line of {path}"]
     kept = [line for i, line in enumerate(lines) if i != place and b'"finished"' not in line]
     found = [json.loads(line) for line in path.read_bytes().splitlines()]
     assert all(json.loads(line) in found for line in kept)
@@ -182,7 +183,7 @@ def test_settings_of_no_sane_form_are_refused(
 
 @pytest.mark.parametrize(
     ("section", "name", "value"),
-    [("net", "width", 16), ("selfplay", "games", 8), ("selfplay", "max_plies", 5)],
+    [("net", "width", 16), ("selfplay", "games", 8)],
 )
 def test_edited_settings_that_do_not_fit_the_checkpoint_are_named(
     mistake: Mistake, own_run: Path, section: str, name: str, value: int

@@ -135,9 +135,7 @@ def test_damaged_lines_are_counted_in_one_note(
     stats.append("iteration", 2)
     before = stats.path.read_bytes()
     assert kinds(stats) == kinds(Stats(tmp_path)) == [("iteration", 1), ("iteration", 2)]
-    assert caplog.messages == [
-        f"note: {stats.path} has {len(DAMAGED)} damaged lines, which are skipped"
-    ]
+    assert caplog.messages == [f"note: skipped {len(DAMAGED)} damaged lines of {stats.path}"]
     assert stats.path.read_bytes() == before
 
 

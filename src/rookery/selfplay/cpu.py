@@ -83,23 +83,24 @@ class CpuSelfPlay:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned, or FileDamaged."""
         own = self.state()
-        moves = own["rows.moves"]
-        check_games(state, self.game, moves.shape[1])
-        if (found := state["rows.moves"].shape) != moves.shape:
-            raise FileDamaged(
-                f"games in progress and their rows are {found}, but {moves.shape} by "
-                "selfplay.games and selfplay.max_plies; set those as they were"
-            )
         if own.keys() != state.keys():
             raise FileDamaged(f"the games in progress lack {set(own) ^ set(state)}; restore it")
-        for name, array in own.items():
-            found, wanted = plain(state[name]), plain(array)
-            if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+        moves, found = own["rows.moves"], state["rows.moves"]
+        if found.shape != moves.shape:
+            raise FileDamaged(
+                f"games in progress and their rows are {found.shape}, but {moves.shape} by "
+                "selfplay.games and selfplay.max_plies; set those as they were"
+            )
+        arrays = [(name, plain(array), plain(state[name])) for name, array in own.items()]
+        for name, target, source in arrays:
+            if (source.dtype, source.shape) != (target.dtype, target.shape):
                 raise FileDamaged(
-                    f"the games' {name} is {found.dtype} {list(found.shape)}, expected "
-                    f"{wanted.dtype} {list(wanted.shape)}; restore it from a copy"
+                    f"the games' {name} is {source.dtype} {list(source.shape)}, expected "
+                    f"{target.dtype} {list(target.shape)}; restore it from a copy"
                 )
-            wanted[...] = found
+        check_games(state, self.game, moves.shape[1])
+        for _, target, source in arrays:
+            target[...] = source
 
     def _counts(self, positions: int) -> Counts:
         resigned = (self._games.resign_checks, self._games.resign_errors)

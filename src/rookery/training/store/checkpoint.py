@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from rookery.base import FileDamaged, damaged, read_arrays, write_arrays
 Arrays = Mapping[str, NDArray[Any]]
 NAME = "checkpoint.safetensors"
 Count = Annotated[int, Field(ge=0, lt=2**48)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class RunPosition:
     """Rows that are still to be learned from."""
     shards: tuple[Count, ...]
     """Replay shards in the window."""
-    selfplay: Literal["cpu", "cuda", "actors"]
+    selfplay: Annotated[str, Field(pattern="^(cpu|cuda|actors)$")]
     """Where the games in progress were played: cpu, cuda or actors."""
     inference: str
     precision: str

@@ -209,7 +209,9 @@ class RunFolder:
         """What the run is to begin with; None if that is nothing, or once it has begun."""
         if self.origin is None or (self.path / NAME).exists():
             return None
-        return self.load_weights(0)
+        first = InitialWeights(str(_weights_path(self.path, 0)), self.load_weights(0))
+        first.check(self.game, self.config.net)
+        return first.weights
 
 
 def hold(folder: Path) -> IO[bytes]:

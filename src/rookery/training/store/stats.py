@@ -39,7 +39,7 @@ def note_damage(path: Path, count: int) -> None:
 
 def describe_damage(path: Path, count: int) -> str:
     """Return a sentence about damaged lines of a file."""
-    return f"{path} has {count} damaged line{'s' if count > 1 else ''}, which are skipped"
+    return f"skipped {count} damaged line{'s' if count > 1 else ''} of {path}"
 
 
 class Stats:
