@@ -1,13 +1,16 @@
 """Weights as files: round trips, damage, and files for another game."""
 
 import json
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 import safetensors
 import safetensors.torch
 import torch
 
+from crafted import NESTED, Change, at_most_allocated, recrafted, signed
 from rookery.base import ConfigError, FileDamaged, RookeryError
 from rookery.nets import (
     GameSpec,
@@ -140,3 +143,105 @@ def test_weights_too_large_for_float16_are_named(state: State) -> None:
     state["stem.norm.running_var"][0] = 7e4
     with pytest.raises(ConfigError, match=r"stem\.norm\.running_var has numbers too large"):
         unpack(pack(state, HEADER)).halved()
+
+
+def with_header(section: str, **changes: object) -> Change:
+    """Return a change of one section of the header."""
+    return lambda arrays, header: header[section].update(changes)
+
+
+def with_entry(**changes: object) -> Change:
+    """Return a change of entries of the header."""
+    return lambda arrays, header: header.update(changes)
+
+
+def with_tensor(name: str, array: np.ndarray | None) -> Change:
+    """Return a change of one tensor, None to leave it out."""
+    return lambda arrays, _: arrays.pop(name) if array is None else arrays.update({name: array})
+
+
+STEM = "stem.conv.weight"
+SPIKING = {"kind": "spiking", "steps": 10**9}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (with_header("config", width=20_000), "net.width is 20000, expected an integer from"),
+        (with_header("config", width=9_000), "expected torch.float32 [9000"),
+        (with_header("config", width=-4), "net.width is -4"),
+        (with_header("config", depth=10**7), "net.depth is 10000000"),
+        (with_header("config", depth=900), "no tensors for 900 blocks"),
+        (with_header("config", depth=2), "blocks.1.first.conv.weight is missing, expected"),
+        (with_header("config", depth=0), "expected missing"),
+        (with_header("config", **SPIKING), "net.steps is 1000000000"),
+        (with_header("config", decay="half"), "not a Rookery file"),
+        (with_header("config", kind=["resnet"]), "net.kind"),
+        (with_header("config", surprise=1), "not a Rookery file"),
+        (with_header("game", num_actions=10**6), "[1000000"),
+        (with_header("game", num_actions=2**62), "no network has the sizes"),
+        (with_header("game", num_actions=-1), "out of range"),
+        (with_header("game", num_actions=9.5), "has no sizes"),
+        (with_header("game", planes_shape=[2, 3]), "has no sizes"),
+        (with_header("game", planes_shape=[2, 2**40, 2**40]), "no network has the sizes"),
+        (with_header("game", planes_shape=[10**4000, 3, 3]), "no network has the sizes"),
+        (with_header("game", name=5), "out of range"),
+        (with_entry(step=-1), "step out of range"),
+        (with_entry(step=10**30), "step out of range"),
+        (with_entry(step=None), "step"),
+        (with_entry(game=None), "not a Rookery file"),
+        (with_entry(config=[]), "not a Rookery file"),
+        (with_entry(game=[["name", "tictactoe"]]), "not a Rookery file"),
+        (with_tensor(STEM, None), f"{STEM} is missing, expected torch.float32 [4, 2, 3, 3]"),
+        (with_tensor("extra", np.zeros(3)), "extra is torch.float64 [3], expected missing"),
+        (with_tensor(STEM, np.zeros((4, 2, 3), np.float32)), f"{STEM} is torch.float32 [4, 2, 3],"),
+        (with_tensor(STEM, np.zeros((4, 2, 3, 3))), f"{STEM} is torch.float64"),
+        (with_tensor(STEM, np.zeros((4, 2, 3, 3), np.int64)), f"{STEM} is torch.int64"),
+        (with_tensor(STEM, np.full((4, 2, 3, 3), np.nan, np.float32)), "not finite"),
+        (with_tensor(STEM, np.full((4, 2, 3, 3), -np.inf, np.float16)), "not finite"),
+        (with_tensor("policy.cells", np.zeros(9)), "no cells"),
+        (with_tensor("policy.cells", np.arange(9) - 1), "no cells"),
+        (with_tensor("policy.cells", np.full(9, 2**62)), "policy.conv.bias is"),
+        (with_tensor("policy.cells", np.zeros(0, np.int64)), "no network has"),
+    ],
+)
+def test_wrong_content_with_a_valid_checksum_is_refused(
+    state: State, tmp_path: Path, change: Change, found: str
+) -> None:
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(recrafted(pack(state, HEADER), change))
+    with pytest.raises(FileDamaged) as caught, at_most_allocated(2_000_000):
+        load(path)
+    message = str(caught.value)
+    assert str(path) in message and found in message and "restore it from a copy" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("entry", [{"format": "x"}, {"format": None}, {"fingerprint": 5}])
+def test_a_header_without_a_format_is_read_as_the_present_one(
+    state: State, entry: dict[str, object]
+) -> None:
+    assert unpack(recrafted(pack(state, HEADER), with_entry(**entry))).header == HEADER
+
+
+@pytest.mark.parametrize(
+    "header", ["[]", "5", "null", NESTED, '{"sha256": "\\ud800"}', '{"a": ' + "9" * 5000 + "}"]
+)
+def test_a_header_of_another_form_is_refused(header: str) -> None:
+    with pytest.raises(FileDamaged, match="not a Rookery file"):
+        unpack(signed({"a": np.zeros(3)}, header))
+
+
+def test_damaged_weights_are_not_told_to_stay_in_float32(state: State) -> None:
+    state["stem.norm.running_var"][0] = float("nan")
+    with pytest.raises(FileDamaged, match=r"stem\.norm\.running_var has numbers that are not fin"):
+        unpack(pack(state, HEADER)).halved()
+
+
+def test_a_huge_file_is_refused_by_its_header_alone(state: State, tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    for size in (8 + 2**40, 2**40):
+        path.write_bytes(pack(state, HEADER) if size == 2**40 else (2**40).to_bytes(8, "little"))
+        os.truncate(path, size)
+        with pytest.raises(FileDamaged, match="truncated, altered"), at_most_allocated(2_000_000):
+            load(path)

@@ -110,3 +110,39 @@ def test_invalid_lines_are_skipped(tmp_path: Path, odd: bytes) -> None:
     assert kinds(stats) == [("iteration", 1), ("iteration", 2)]
     stats.forget_after(1)
     assert kinds(stats) == [("iteration", 1)]
+
+
+DAMAGED = [
+    b"\xff\x00\x80",
+    b"5",
+    b"[" * 100_000,
+    b'{"kind": "note", "iteration": ' + b"9" * 5000 + b"}",
+    b'{"kind": "note", "iteration": 1, "note": "' + b"x" * 10_000_000 + b'"}',
+    b'{"kind": "note", "iteration": 1, "no',
+    b'{"kind": 5, "iteration": 1}',
+    b'{"kind": "note", "iteration": true}',
+    b'{"kind": "note", "iteration": -1}',
+]
+
+
+def test_damaged_lines_are_counted_in_one_note(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stats = Stats(tmp_path)
+    stats.append("iteration", 1)
+    with open(stats.path, "ab") as file:
+        file.write(b"".join(line + b"\n" for line in DAMAGED))
+    stats.append("iteration", 2)
+    before = stats.path.read_bytes()
+    assert kinds(stats) == kinds(Stats(tmp_path)) == [("iteration", 1), ("iteration", 2)]
+    assert caplog.messages == [f"note: skipped {len(DAMAGED)} damaged lines of {stats.path}"]
+    assert stats.path.read_bytes() == before
+
+
+def test_a_line_is_never_appended_to_a_truncated_one(tmp_path: Path) -> None:
+    stats = Stats(tmp_path)
+    stats.append("iteration", 1)
+    stats.append("iteration", 2)
+    stats.path.write_bytes(stats.path.read_bytes()[:-5])
+    stats.append("iteration", 3)
+    assert kinds(stats) == [("iteration", 1), ("iteration", 3)]

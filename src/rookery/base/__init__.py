@@ -13,6 +13,7 @@ from rookery.base.errors import (
     UnknownName,
 )
 from rookery.base.files import (
+    MALFORMED,
     check_digest,
     damaged,
     fingerprint,
@@ -29,6 +30,7 @@ from rookery.base.files import (
 from rookery.base.randomness import generator, seeds, uniform
 
 __all__ = [
+    "MALFORMED",
     "Bits",
     "ConfigError",
     "DeviceMissing",

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import safetensors.numpy
@@ -23,6 +23,10 @@ from rookery.base.errors import DiskFull, FileDamaged
 _ENTRY = "rookery"
 _DIGEST = "sha256"
 _BLANK = "0" * 64
+_MAX_HEADER = 100_000_000
+"""Bytes of a header that safetensors accepts."""
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading JSON of another form than expected may raise."""
 
 
 def fingerprint(payload: bytes) -> str:
@@ -60,7 +64,7 @@ def unpack_arrays(
     header = read_header(payload, source)
     try:
         return safetensors.numpy.load(payload), header
-    except (SafetensorError, ValueError, KeyError) as error:
+    except (SafetensorError, *MALFORMED) as error:
         raise damaged(source) from error
 
 
@@ -71,7 +75,7 @@ def read_header(payload: bytes, source: str) -> dict[str, Any]:
         table = json.loads(payload[8 : 8 + length])
         header = json.loads(table["__metadata__"][_ENTRY])
         return dict(header)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except MALFORMED as error:
         raise damaged(source) from error
 
 
@@ -88,7 +92,7 @@ def sign(draft: bytes) -> bytes:
 def check_digest(payload: bytes, source: str) -> dict[str, Any]:
     """Return the header of a signed file, or FileDamaged if a byte of the file has changed."""
     header = read_header(payload, source)
-    digest = str(header.pop(_DIGEST, "")).encode()
+    digest = str(header.pop(_DIGEST, "")).encode(errors="replace")
     blanked = payload.replace(digest, _BLANK.encode(), 1) if len(digest) == len(_BLANK) else b""
     if hashlib.sha256(blanked).hexdigest().encode() != digest:
         raise damaged(source)
@@ -110,18 +114,34 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the content of a file, or FileDamaged if it is missing."""
+    """Return the content of a safetensors file, or FileDamaged if it is missing or cut."""
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            if _declared_size(file) != os.fstat(file.fileno()).st_size:
+                raise damaged(str(path))
+            file.seek(0)
+            return file.read()
     except FileNotFoundError as error:
         raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
 
 
-def damaged(source: str) -> FileDamaged:
+def _declared_size(file: IO[bytes]) -> int:
+    """Return the size of a safetensors file as its header tells it; -1 if it has none."""
+    length = int.from_bytes(file.read(8), "little")
+    if length > _MAX_HEADER:
+        return -1
+    try:
+        table = json.loads(file.read(length))
+        ends = [entry["data_offsets"][1] for name, entry in table.items() if name != "__metadata__"]
+        return 8 + length + int(max(ends, default=0))
+    except (*MALFORMED, OverflowError):
+        return -1
+
+
+def damaged(source: str, why: str = "") -> FileDamaged:
     """Return the error for a file that is not as it was written."""
-    return FileDamaged(
-        f"{source} is truncated, altered or not a Rookery file; restore it from a copy"
-    )
+    found = f"damaged: {why}" if why else "truncated, altered or not a Rookery file"
+    return FileDamaged(f"{source} is {found}; restore it from a copy")
 
 
 def plain(array: Any) -> Any:

@@ -1,11 +1,18 @@
 """The history of a run, read from its statistics: latest figures, totals and curves."""
 
+import json
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from rookery.interface.stats_tail import Line, StatsTail
+from rookery.learning import LearnReport
+from rookery.replay import WindowStatistics
+from rookery.selfplay import SelfPlayReport
+from rookery.training import note_damage
 
 NOTES_KEPT = 100
 
@@ -30,6 +37,80 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class _WorkerFigures:
+    name: str
+    memory_mb: float
+    failures: int
+    positions_per_second: float
+
+
+@dataclass(frozen=True)
+class _ActorFigures:
+    staleness: float
+    learner_waited: float
+    games_waited: float
+    workers: list[_WorkerFigures]
+
+
+@dataclass(frozen=True)
+class _UsageFigures:
+    busy: float
+    memory_mb: float
+
+
+@dataclass(frozen=True)
+class _Iteration:
+    seconds: float
+    selfplay: SelfPlayReport
+    window: WindowStatistics
+    learning: LearnReport | None
+    device: _UsageFigures | None = None
+    actors: _ActorFigures | None = None
+
+
+@dataclass(frozen=True)
+class _StrengthFigures:
+    errors: float
+    label: str
+
+
+@dataclass(frozen=True)
+class _Measured:
+    seconds: float
+    simulations: int
+    strength: _StrengthFigures
+
+
+@dataclass(frozen=True)
+class _Noted:
+    seconds: float
+    note: str
+
+
+@dataclass(frozen=True)
+class _Begun:
+    device: str
+    precision: str
+
+
+@dataclass(frozen=True)
+class _Finished:
+    seconds: float
+    device: _UsageFigures | None = None
+
+
+_CONTENT = {
+    "iteration": TypeAdapter(_Iteration),
+    "strength": TypeAdapter(_Measured),
+    "note": TypeAdapter(_Noted),
+    "started": TypeAdapter(_Begun),
+    "resumed": TypeAdapter(_Begun),
+    "finished": TypeAdapter(_Finished),
+}
+"""What lines hold, by kind: a damaged line may still be JSON."""
+
+
 class RunHistory:
     """A run, as far as its lines have been read."""
 
@@ -48,6 +129,8 @@ class RunHistory:
         self.losses: list[float] = []
         self.measurements: list[Measurement] = []
         self.notes: deque[Note] = deque(maxlen=NOTES_KEPT)
+        self.damaged = 0
+        """Lines with other content than their kind has, which were skipped."""
 
     @property
     def is_finished(self) -> bool:
@@ -62,6 +145,9 @@ class RunHistory:
     def add(self, lines: Iterable[Line]) -> None:
         """Add the lines that follow."""
         for line in lines:
+            if not _is_whole(line):
+                self.damaged += 1
+                continue
             self.kind = line["kind"]
             self.iteration = max(self.iteration, line["iteration"])
             self.seconds = max(self.seconds, line.get("seconds", 0.0))
@@ -107,8 +193,17 @@ class RunHistory:
             self.losses.append(learned["losses"]["total"])
 
 
+def _is_whole(line: Line) -> bool:
+    content = _CONTENT.get(line["kind"])
+    try:
+        return content is not None and bool(content.validate_json(json.dumps(line), strict=True))
+    except ValidationError:
+        return False
+
+
 def read_history(folder: Path) -> RunHistory:
-    """Return the history of the run in `folder`."""
-    history = RunHistory()
-    history.add(StatsTail(folder).read()[0])
+    """Return the history of the run in `folder`; print a note about damaged lines."""
+    history, tail = RunHistory(), StatsTail(folder)
+    history.add(tail.read()[0])
+    note_damage(tail.path, tail.damaged + history.damaged)
     return history

@@ -5,11 +5,12 @@ that it will repeat, and replaces the file. So each call first checks that the p
 unchanged: the same file, not shorter, with the same bytes before the offset.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+from rookery.training import parse_line
 
 TAIL_BYTES = 256
 """Bytes before the offset that each call compares."""
@@ -23,7 +24,9 @@ class StatsTail:
     """Reads the statistics in `folder`, every complete line once."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "stats.jsonl"
+        self.path = folder / "stats.jsonl"
+        self.damaged = 0
+        """Damaged lines read so far, which were skipped."""
         self.changed_at = NEVER
         """When the file was last changed, in seconds since the epoch."""
         self._reset()
@@ -34,7 +37,7 @@ class StatsTail:
         If the file is new or was rewritten, return all of its lines, and True.
         """
         try:
-            with open(self._path, "rb") as file:
+            with open(self.path, "rb") as file:
                 is_restart = not self._is_unchanged(file)
                 if is_restart:
                     self._reset()
@@ -46,6 +49,7 @@ class StatsTail:
 
     def _reset(self) -> None:
         self._inode, self._offset, self._tail = -1, 0, b""
+        self.damaged = 0
 
     def _is_unchanged(self, file: IO[bytes]) -> bool:
         """Whether the file still begins with everything read from it."""
@@ -63,10 +67,8 @@ class StatsTail:
         self._inode, self.changed_at = found.st_ino, found.st_mtime
         self._offset += len(complete)
         self._tail = (self._tail + complete)[-TAIL_BYTES:]
-        for line in complete.splitlines():
-            try:
-                parsed = json.loads(line)
-            except ValueError:  # cut short by a crash, then appended to
-                continue
-            if isinstance(parsed, dict) and {"kind", "iteration"} <= parsed.keys():
-                yield parsed
+        for raw in complete.split(b"\n"):
+            if line := parse_line(raw):
+                yield line
+            elif raw.strip():  # cut short by a crash, then appended to, or damaged
+                self.damaged += 1

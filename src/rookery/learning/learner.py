@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_, convert_conv2d_weight_memory_format
 
-from rookery.base import seeds
+from rookery.base import FileDamaged, seeds
 from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
@@ -27,6 +27,7 @@ from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import ema_decay, learning_rate
 from rookery.replay import Batch, Window, prefetch
 
+MOST_UPDATES = 2**48
 Check = Callable[[], None]
 """Is called while a learner works, and may raise to stop it."""
 
@@ -99,13 +100,19 @@ class BaseLearner(ABC):
         states.fill_net("play", self.play_net, arrays=arrays)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
+        """Continue from what `state` returned, or FileDamaged."""
         states.fill_net("net", self.net, arrays=arrays)
         self.fill_play(arrays)
-        self.updates = int(arrays["updates"][0])
+        updates = torch.zeros(1, dtype=torch.int64)
+        states.fill(updates, "updates", arrays)
+        self.updates = int(updates)
+        if not 0 <= self.updates < MOST_UPDATES:
+            raise FileDamaged(f"the learner has made {self.updates} updates; restore it")
         self._optimizer = _optimizer(self.net, self.config)
         if self.updates > 0:
             states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
+        if unknown := arrays.keys() - BaseLearner.state(self).keys():
+            raise FileDamaged(f"the learner has no {min(unknown)}; restore it from a copy")
 
 
 class Learner(BaseLearner):

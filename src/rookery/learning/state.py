@@ -21,7 +21,7 @@ def net_arrays(prefix: str, net: nn.Module) -> Arrays:
 def fill_net(prefix: str, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Copy what `net_arrays` returned into `net`, in place."""
     for name, tensor in net.state_dict().items():
-        _fill(tensor, f"{prefix}.{name}", arrays)
+        fill(tensor, f"{prefix}.{name}", arrays)
 
 
 def optimizer_arrays(optimizer: torch.optim.Optimizer, net: nn.Module) -> Arrays:
@@ -41,7 +41,7 @@ def fill_optimizer(
         slots = {"step": torch.zeros((), dtype=torch.float32, device=weight.device)}
         slots |= {key: torch.empty_like(weight).detach() for key in ("exp_avg", "exp_avg_sq")}
         for key, tensor in slots.items():
-            _fill(tensor, f"optimizer.{name}.{key}", arrays)
+            fill(tensor, f"optimizer.{name}.{key}", arrays)
         optimizer.state[weight] = slots
 
 
@@ -50,12 +50,18 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 
 @torch.no_grad()
-def _fill(tensor: Tensor, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    found = arrays[name] if name in arrays else np.zeros(0)
-    if found.shape != tensor.shape:
+def fill(tensor: Tensor, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Copy the array `name` into `tensor`; FileDamaged if it does not fit or is not finite."""
+    wanted = torch.empty(0, dtype=tensor.dtype).numpy().dtype
+    found = arrays.get(name)
+    if found is None or (found.dtype, found.shape) != (wanted, tensor.shape):
         raise FileDamaged(
-            f"the learner's {name} should have shape {tuple(tensor.shape)}, "
-            f"got {found.shape if name in arrays else 'nothing'}; "
-            "resume with the net the run was started with"
+            f"the learner's {name} should have shape {list(tensor.shape)} of {wanted}, got "
+            f"{'nothing' if found is None else f'{list(found.shape)} of {found.dtype}'}; "
+            "resume with the net.* settings the run was started with"
+        )
+    if not np.isfinite(found).all():
+        raise FileDamaged(
+            f"the learner's {name} has numbers that are not finite; restore it from a copy"
         )
     tensor.copy_(torch.from_numpy(np.array(found)))

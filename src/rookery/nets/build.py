@@ -16,8 +16,14 @@ from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
 KINDS = ("resnet", "spiking")
-MINIMUM = {"width": 1, "depth": 0, "policy_channels": 1, "value_width": 1, "steps": 1}
-"""Smallest values of the integer settings."""
+RANGES = {
+    "width": (1, 10_000),
+    "depth": (0, 1_000),
+    "policy_channels": (1, 10_000),
+    "value_width": (1, 10_000),
+    "steps": (1, 1_000),
+}
+"""Smallest and largest values of the integer settings."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,11 @@ class NetConfig:
             raise UnknownName("net.kind", self.kind, KINDS)
         if self.surrogate not in SURROGATES:
             raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
-        for name, minimum in MINIMUM.items():
+        for name, (low, high) in RANGES.items():
             value = getattr(self, name)
-            if type(value) is not int or value < minimum:
+            if type(value) is not int or not low <= value <= high:
                 raise ConfigError(
-                    f"net.{name} is {value!r}, expected an integer of at least {minimum}"
+                    f"net.{name} is {value!r}, expected an integer from {low} to {high}"
                 )
         if not 0 <= self.decay <= 1:
             raise ConfigError(f"net.decay is {self.decay}, expected a number from 0 to 1")
@@ -78,6 +84,9 @@ def build_net(
     It maps planes float32 [B, P, H, W] to policy logits [B, A] and win, draw, loss logits [B, 3].
     `policy_cells` [A], if the game has them, are the cells of the actions in policy planes.
     """
+    cells = policy_cells
+    if isinstance(cells, np.ndarray):
+        cells = torch.from_numpy(cells)
     sizes = Sizes(
         planes_shape,
         num_actions,
@@ -85,7 +94,7 @@ def build_net(
         depth=config.depth,
         policy_channels=config.policy_channels,
         value_width=config.value_width,
-        policy_cells=None if policy_cells is None else torch.as_tensor(policy_cells),
+        policy_cells=cells,
     )
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(generator(seed, "net").integers(2**63)))

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from rookery.base import (
+    MALFORMED,
     ConfigError,
     RookeryError,
     check_digest,
@@ -69,13 +70,7 @@ class Weights:
 
     def build(self) -> nn.Module:
         """The net these weights belong to."""
-        game = self.header.game
-        net = build_net(
-            self.header.config,
-            game.planes_shape,
-            game.num_actions,
-            policy_cells=self.state.get(POLICY_CELLS),
-        )
+        net = _build(self.header, self.state.get(POLICY_CELLS))
         net.load_state_dict(dict(self.state))
         return net
 
@@ -109,18 +104,20 @@ def unpack(payload: bytes, game: GameSpec | None = None, *, source: str = "weigh
     `source` is what messages call the payload, such as its path.
     """
     entry = check_digest(payload, source)
-    if entry["format"] > FORMAT:
+    version = entry.get("format")
+    if isinstance(version, int) and version > FORMAT:
         raise RookeryError(
-            f"{source} has format {entry['format']}, expected {FORMAT} or older; upgrade Rookery"
+            f"{source} has format {version}, expected {FORMAT} or older; upgrade Rookery"
         )
     header = _read_header(entry, source)
     if game is not None:
         _check_game(header.game, game)
     try:
         state = safetensors.torch.load(payload)
-    except SafetensorError as error:
+    except (SafetensorError, *MALFORMED) as error:
         raise damaged(source) from error
-    return Weights(header, state, entry["fingerprint"])
+    _check_state(header, state, source)
+    return Weights(header, state, str(entry.get("fingerprint")))
 
 
 def save(path: Path, state: Mapping[str, Tensor], *, header: WeightsHeader) -> None:
@@ -136,9 +133,49 @@ def load(path: Path, game: GameSpec | None = None) -> Weights:
 def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:
     try:
         game = dict(entry["game"], planes_shape=tuple(entry["game"]["planes_shape"]))
-        return WeightsHeader(GameSpec(**game), NetConfig(**entry["config"]), entry["step"])
-    except (LookupError, TypeError, ValueError) as error:
+        header = WeightsHeader(GameSpec(**game), NetConfig(**entry["config"]), entry["step"])
+    except ConfigError as error:
+        raise damaged(source, str(error)) from error
+    except MALFORMED as error:
         raise damaged(source) from error
+    spec = header.game
+    sizes = (*spec.planes_shape, spec.num_actions)
+    counts = (*sizes, spec.version, header.step)
+    if len(sizes) != 4 or not all(type(each) is int for each in counts):
+        raise damaged(source, "its header has no sizes, version or step")
+    if min(sizes) < 1 or not 0 <= header.step < 2**63 or not isinstance(spec.name, str):
+        raise damaged(source, "its header has a name, size or step out of range")
+    return header
+
+
+def _check_state(header: WeightsHeader, state: Mapping[str, Tensor], source: str) -> None:
+    """Raise FileDamaged unless these are the tensors of the network in the header."""
+    if header.config.depth > len(state):
+        raise damaged(source, f"it has no tensors for {header.config.depth} blocks")
+    cells = state.get(POLICY_CELLS)
+    if cells is not None and (cells.dtype != torch.int64 or not cells.ge(0).all()):
+        raise damaged(source, f"{POLICY_CELLS} has entries that are no cells")
+    try:
+        with torch.device("meta"):  # which allocates nothing, however large the network
+            net = _build(header, cells)
+    except (RuntimeError, *MALFORMED) as error:
+        raise damaged(source, "no network has the sizes in its header") from error
+    expected = net.state_dict()
+    for name in sorted(expected.keys() | state.keys()):
+        found, wanted = _kind(state.get(name)), _kind(expected.get(name))
+        if found not in (wanted, wanted.replace("float32", "float16")):
+            raise damaged(source, f"{name} is {found}, expected {wanted}")
+        if not state[name].isfinite().all():
+            raise damaged(source, f"{name} has numbers that are not finite")
+
+
+def _kind(tensor: Tensor | None) -> str:
+    return "missing" if tensor is None else f"{tensor.dtype} {list(tensor.shape)}"
+
+
+def _build(header: WeightsHeader, policy_cells: Tensor | None) -> nn.Module:
+    game = header.game
+    return build_net(header.config, game.planes_shape, game.num_actions, policy_cells=policy_cells)
 
 
 def _check_game(found: GameSpec, expected: GameSpec) -> None:

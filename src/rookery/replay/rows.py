@@ -20,6 +20,7 @@ from rookery.base import (
     Number,
     RunFolderError,
     compiled,
+    damaged,
     plain,
     read_arrays,
     write_arrays,
@@ -148,22 +149,67 @@ def to_columns(rows: Rows) -> dict[str, NDArray[Any]]:
     return columns | {"states": plain(np.ascontiguousarray(rows.states))}
 
 
-def from_columns(columns: Mapping[str, NDArray[Any]], *, game: Game) -> Rows:
-    """Return the rows of `game` that `to_columns` was given."""
-    dtype = game.blank_states(0).dtype
-    raw = columns["states"]
-    if raw.shape[1] != dtype.itemsize:
-        raise RunFolderError(
-            f"a {game.name} state has {dtype.itemsize} bytes, these rows have {raw.shape[1]}; "
-            "the rules changed without a new version: raise VERSION and start a new run"
-        )
+def from_columns(
+    columns: Mapping[str, NDArray[Any]], *, game: Game, source: str = "a message"
+) -> Rows:
+    """Return the rows of `game` that `to_columns` was given, or FileDamaged, naming `source`."""
+    _check_columns(columns, game, source)
     num_legal = columns["num_legal"]
     is_legal = _is_legal(num_legal, int(num_legal.max(initial=1)))
     padded = {name: np.zeros(is_legal.shape, columns[name].dtype) for name in PADDED}
     for name, array in padded.items():
         array[is_legal] = columns[name]
-    states = np.ascontiguousarray(raw).reshape(-1).view(dtype)
-    return Rows(**{**columns, **padded, "states": states})
+    states = np.ascontiguousarray(columns["states"]).reshape(-1)
+    return Rows(**{**columns, **padded, "states": states.view(game.blank_states(0).dtype)})
+
+
+def _check_columns(columns: Mapping[str, NDArray[Any]], game: Game, source: str) -> None:
+    """Raise an error unless the columns are rows that self-play of `game` can have made."""
+    expected = to_columns(new_rows(game, 0))
+    if columns.keys() != expected.keys():
+        raise damaged(source, "it does not have the columns of rows")
+    size, raw = game.state_dtype.itemsize, columns["states"]
+    if raw.ndim == 2 and raw.shape[1] != size:
+        raise RunFolderError(
+            f"{source}: a {game.name} state has {size} bytes, these rows have {raw.shape[1]}; "
+            "the rules changed without a new version: raise VERSION and start a new run"
+        )
+    lengths = dict.fromkeys(expected, columns["num_legal"].size)
+    for name in ("num_legal", *expected):
+        wanted, found = expected[name], columns[name]
+        shape = (lengths[name], *wanted.shape[1:])
+        if (found.dtype, found.shape) != (wanted.dtype, shape):
+            why = f"{name} is {found.dtype} {list(found.shape)}, expected {wanted.dtype}"
+            raise damaged(source, f"{why} {list(shape)}")
+        if name == "num_legal":
+            check_range(columns, name, 1, game.max_legal, source)
+            lengths |= dict.fromkeys(PADDED, int(found.sum(dtype=np.int64)))
+    for name, (low, high) in limits(game).items():
+        check_range(columns, name, low, high, source)
+
+
+def limits(game: Game) -> dict[str, tuple[float, float]]:
+    """Return the smallest and largest numbers in columns of finished games."""
+    return {
+        "moves": (0, game.num_actions - 1),
+        "legal": (0, game.num_actions - 1),
+        "policy": (0, UNIT),
+        "values": (-1.001, 1.001),
+        "draws": (-0.001, 1.001),
+        "results": (-1, 1),
+        "plies": (0, np.inf),
+        "openings": (0, np.inf),
+        "iterations": (0, np.inf),
+    }
+
+
+def check_range(
+    columns: Mapping[str, NDArray[Any]], name: str, low: float, high: float, source: str
+) -> None:
+    """Raise FileDamaged if a number of a column is out of range or not a number."""
+    found = columns[name]
+    if not ((found >= low) & (found <= high)).all():
+        raise damaged(source, f"{name} has numbers that are not in {low}..{high}")
 
 
 def _is_legal(num_legal: NDArray[np.int16], width: int) -> NDArray[np.bool_]:
@@ -184,7 +230,7 @@ def write_shard(path: Path, rows: Rows, *, game: Game) -> None:
 def read_shard(path: Path, *, game: Game) -> Rows:
     """Return the rows of a shard; FileDamaged, or RunFolderError if it is of another game."""
     columns, header = read_arrays(path)
-    if header.get("kind") != "rows" or sorted(columns) != sorted(Rows._fields):
+    if header.get("kind") != "rows":
         raise FileDamaged(f"{path} is not a shard of rows; restore it from a copy")
     found = f"{header.get('game')} version {header.get('version')}"
     if found != f"{game.name} version {game.version}":
@@ -192,7 +238,7 @@ def read_shard(path: Path, *, game: Game) -> Rows:
             f"{path} holds {found}, expected {game.name} version {game.version}; "
             "resume with the game the run was started with, or start a new run"
         )
-    return from_columns(columns, game=game)
+    return from_columns(columns, game=game, source=str(path))
 
 
 class PlayedGame(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.base import ConfigError, plain
+from rookery.base import ConfigError, FileDamaged, plain
 from rookery.games import Game
 from rookery.gpu import as_tensor, to_host, view
 from rookery.replay.batch import Batch, Deal, build_batch, symmetries_of
@@ -99,6 +99,11 @@ class Window:
         """Read back the shards (number, rows), in order: the last of `rows_made` rows."""
         loaded = list(shards)
         self.rows_made = rows_made - sum(count(rows) for _, rows in loaded)
+        if self.rows_made < 0:
+            raise FileDamaged(
+                f"{rows_made} rows were made, but its shards hold {rows_made - self.rows_made}; "
+                "restore it from a copy"
+            )
         for number, rows in loaded:
             self.next_shard = number
             self.add(rows)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rookery.base import FileDamaged, plain
 from rookery.games import ONGOING, Game
 from rookery.replay import Rows, concatenate, new_rows
 from rookery.search import CpuSearch, DecisionArrays, Evaluator, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
-from rookery.selfplay.games import new_games
+from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.kernels import bind, selfplay_params
 from rookery.selfplay.report import Counts, Played, report_rows
 
@@ -80,9 +81,26 @@ class CpuSelfPlay:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
-        for name, array in self.state().items():
-            array[...] = state[name].view(array.dtype).reshape(array.shape)
+        """Continue from what `state` returned, or FileDamaged."""
+        own = self.state()
+        if own.keys() != state.keys():
+            raise FileDamaged(f"the games in progress lack {set(own) ^ set(state)}; restore it")
+        moves, found = own["rows.moves"], state["rows.moves"]
+        if found.shape != moves.shape:
+            raise FileDamaged(
+                f"games in progress and their rows are {found.shape}, but {moves.shape} by "
+                "selfplay.games and selfplay.max_plies; set those as they were"
+            )
+        arrays = [(name, plain(array), plain(state[name])) for name, array in own.items()]
+        for name, target, source in arrays:
+            if (source.dtype, source.shape) != (target.dtype, target.shape):
+                raise FileDamaged(
+                    f"the games' {name} is {source.dtype} {list(source.shape)}, expected "
+                    f"{target.dtype} {list(target.shape)}; restore it from a copy"
+                )
+        check_games(state, self.game, moves.shape[1])
+        for _, target, source in arrays:
+            target[...] = source
 
     def _counts(self, positions: int) -> Counts:
         resigned = (self._games.resign_checks, self._games.resign_errors)

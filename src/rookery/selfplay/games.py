@@ -1,12 +1,13 @@
 """The games in progress: what self-play writes down until a game ends. Scalar, for any device."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.base import Index, Number, compiled, seeds
+from rookery.base import MALFORMED, FileDamaged, Index, Number, compiled, seeds
 from rookery.games import ONGOING, Game
 from rookery.gpu import copy_in, zeros
 from rookery.replay import Rows, copy_row, new_rows, to_unit
@@ -52,6 +53,43 @@ def new_games(
     games = Games(rows, *(zeros(device, dtype, num_games) for dtype in dtypes))
     copy_in(games.streams, seeds(num_games, seed, "selfplay"))
     return games
+
+
+def check_games(state: Mapping[str, NDArray[Any]], game: Game, num_rows: int) -> None:
+    """Raise FileDamaged if games in progress, by name, would make kernels leave their arrays."""
+    try:
+        firsts, lengths = state["games.firsts"], state["games.lengths"]
+        used = firsts.astype(np.int64) + lengths
+        found = {
+            "games.firsts": (firsts, num_rows - 1),
+            "games.lengths": (lengths, num_rows - 1),
+            "games.firsts + games.lengths": (used, num_rows - 1),
+            "games.openings": (state["games.openings"], 2**15 - 1),
+            "rows.moves": (state["rows.moves"], game.num_actions - 1),
+            "rows.num_legal": (state["rows.num_legal"], game.max_legal),
+            "rows.legal": (_used_legal(state, used), game.num_actions - 1),
+        }
+        wrong = [name for name, (array, high) in found.items() if not _within(array, high)]
+    except MALFORMED as error:
+        raise FileDamaged("the games in progress are not whole; restore it") from error
+    if wrong:
+        raise FileDamaged(f"the games in progress have {wrong[0]} out of range; restore it")
+
+
+def _within(array: NDArray[Any], high: int) -> bool:
+    return bool(((array >= 0) & (array <= high)).all())
+
+
+def _used_legal(state: Mapping[str, NDArray[Any]], used: NDArray[np.int64]) -> NDArray[np.int16]:
+    """Return the legal actions of the positions searched so far: the rest may be anything."""
+    legal, num_legal = state["rows.legal"], state["rows.num_legal"]
+    if legal.ndim == 1:  # packed
+        return legal
+    rows = np.arange(legal.shape[1]) < used[:, None]
+    entries: NDArray[np.int16] = legal[
+        rows[..., None] & (np.arange(legal.shape[2]) < num_legal[..., None])
+    ]
+    return entries
 
 
 @compiled

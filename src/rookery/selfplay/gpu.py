@@ -10,13 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rookery.base import MALFORMED, FileDamaged
 from rookery.games import Game
 from rookery.gpu import Graph, Stopwatch, as_tensor, launch, view, zeros
 from rookery.replay import Rows, fetch, new_rows
 from rookery.search import DeviceEvaluator, GpuTrees, SearchConfig, visit_table
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
-from rookery.selfplay.games import new_games
+from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.gpu_kernels import Arena, Schedule, bind
 from rookery.selfplay.kernels import selfplay_params
 from rookery.selfplay.packing import pack_games, unpack_games
@@ -157,9 +158,13 @@ class GpuSelfPlay:
         return pack_games(self._columns())
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
-        unpack_games(self._columns(), state)
+        """Continue from what `state` returned, or FileDamaged."""
         games = self._arena.games
+        check_games(state, self._game, games.rows.moves.shape[1])
+        try:
+            unpack_games(self._columns(), state)
+        except (RuntimeError, *MALFORMED) as error:
+            raise FileDamaged("the games in progress are not whole; restore it") from error
         checks, errors = (
             int(as_tensor(each).sum()) for each in (games.resign_checks, games.resign_errors)
         )

@@ -9,7 +9,7 @@ from rookery.training.recipes import RECIPES, recipe_for
 from rookery.training.shipped import load_shipped, shipped_names, shipped_search
 from rookery.training.store.folder import Identity, RunFolder, read_config, read_identity
 from rookery.training.store.origin import InitialWeights, Origin, game_spec
-from rookery.training.store.stats import Stats
+from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
 
@@ -32,10 +32,13 @@ __all__ = [
     "apply",
     "check_hardware",
     "default_space",
+    "describe_damage",
     "from_json",
     "game_spec",
     "load_shipped",
     "measure_over",
+    "note_damage",
+    "parse_line",
     "play_match_over",
     "read_config",
     "read_identity",

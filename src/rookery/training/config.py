@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from math import inf
+from reprlib import repr as short
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -111,7 +112,7 @@ def from_json(text: str) -> Config:
     """Return the config that `to_json` wrote; refuse unknown and invalid settings."""
     try:
         tree = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"the config is not JSON ({error}); restore it from a copy") from error
     _check_names(Config, tree)
     try:
@@ -157,7 +158,9 @@ def _setting_types() -> dict[str, Any]:
 def _check_names(kind: Any, tree: object, prefix: str = "") -> None:
     known = {f.name: f.type for f in fields(kind)}
     if not isinstance(tree, dict):
-        raise ConfigError(f"config {prefix.rstrip('.')}: expected settings by name, got {tree!r}")
+        raise ConfigError(
+            f"config {prefix.rstrip('.')}: expected settings by name, got {short(tree)}"
+        )
     for name, value in tree.items():
         if name not in known:
             raise UnknownName("setting", prefix + name, [prefix + other for other in known])
@@ -173,4 +176,4 @@ def _out_of_range(error: ValidationError) -> ConfigError:
     path = ".".join(map(str, first["loc"]))
     if first["type"] == "missing":
         return ConfigError(f"config: {path} is missing; restore it")
-    return ConfigError(f"{path or 'config'}: {first['msg']}, got {first['input']!r}")
+    return ConfigError(f"{path or 'config'}: {first['msg']}, got {short(first['input'])}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from rookery.base import RunFolderError, UnknownName
+from rookery.base import FileDamaged, RunFolderError, UnknownName
 from rookery.gpu import find_devices
 from rookery.learning import LearningConfig
 from rookery.nets import check_backend
@@ -28,7 +28,7 @@ from rookery.training.parts import (
 from rookery.training.progress import Progress, ProgressCallback
 from rookery.training.run import Run
 from rookery.training.self_players import LocalSelfPlay
-from rookery.training.store.checkpoint import Checkpoint, RunPosition
+from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
 from rookery.training.store.folder import RunFolder
 from rookery.training.store.origin import new_net
 from rookery.training.trainers.placement import TrainerPlacement
@@ -72,12 +72,11 @@ def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[Trainin
         resources.callback(run.close)
         if found is None:
             _check_beginning(run)
-        run.stats.forget_after(run.iteration)
         loop = _Builder(run, position, resources).build()
         if found is not None:
             _check_games(run, found.position, loop.selfplay)
-            loop.restore(found)
-            loop.window.refill(_read_shards(run, found.position), found.position.rows_made)
+            _restore(loop, found)
+        run.stats.forget_after(run.iteration)
         _record_start(loop, "resumed" if found else "started")
         yield loop
 
@@ -226,6 +225,16 @@ def _check_games(run: Run, position: RunPosition, selfplay: SelfPlay) -> None:
             f"{run.folder.path} was trained on {position.selfplay}, and its games in progress "
             f"are stored for that; resume it with --devices {where}"
         )
+
+
+def _restore(loop: TrainingLoop, found: Checkpoint) -> None:
+    """Continue from a checkpoint; FileDamaged if its content does not fit the run."""
+    shards = list(_read_shards(loop.run, found.position))
+    try:
+        loop.restore(found)
+        loop.window.refill(shards, found.position.rows_made)
+    except FileDamaged as error:
+        raise FileDamaged(f"{loop.run.folder.path / NAME}: {error}") from error
 
 
 def _read_shards(run: Run, position: RunPosition) -> Iterator[tuple[int, Rows]]:

@@ -31,6 +31,8 @@ class RunStatus:
     seconds: float
     """Time the run has taken, its unfinished iteration included."""
     seconds_since_line: float
+    damaged: int = 0
+    """Damaged lines of the statistics, which are skipped."""
 
     @property
     def progress(self) -> float:
@@ -101,6 +103,7 @@ class RunWatcher:
             state=RUNNING if is_held else ENDS.get(self._history.kind, STOPPED),
             seconds=self._history.seconds + (_seconds_since(last_sign) if is_held else 0.0),
             seconds_since_line=_seconds_since(self._tail.changed_at),
+            damaged=self._tail.damaged + self._history.damaged,
         )
 
     def _read_config(self) -> None:

@@ -13,6 +13,7 @@ from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import Line
 from rookery.interface.watch.curve import Curve, Flow
 from rookery.interface.watch.run_status import FINISHED, NEW, RUNNING, STOPPED, RunStatus
+from rookery.training import describe_damage
 
 STYLES = {RUNNING: "bold green", FINISHED: "bold cyan", STOPPED: "bold yellow", NEW: "bold yellow"}
 LATEST_WIDTH = 34
@@ -53,6 +54,9 @@ def rows(status: RunStatus) -> Iterator[Row]:
         yield "device", Flow(f"{busy} busy", f"{memory} MB in use")
     if actors := history.last.get("actors"):
         yield "actors", _actors(actors)
+    if status.damaged:
+        path = status.path / "stats.jsonl"
+        yield "note", Text(describe_damage(path, status.damaged), "yellow")
 
 
 def _bar(status: RunStatus) -> RenderableType:

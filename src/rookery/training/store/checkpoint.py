@@ -1,32 +1,35 @@
 """Everything a stopped run needs to continue as if it had never stopped, in one file."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, TypeAdapter, ValidationError
 
-from rookery.base import FileDamaged, read_arrays, write_arrays
+from rookery.base import FileDamaged, damaged, read_arrays, write_arrays
 
 Arrays = Mapping[str, NDArray[Any]]
 NAME = "checkpoint.safetensors"
+Count = Annotated[int, Field(ge=0, lt=2**48)]
+Amount = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
 class RunPosition:
     """How far a run has come between two iterations."""
 
-    iteration: int
-    seconds: float
+    iteration: Annotated[int, Field(ge=0, lt=2**31)]
+    seconds: Amount
     """Time spent so far, all sessions added."""
-    rows_made: int
-    rows_owed: float
+    rows_made: Count
+    rows_owed: Amount
     """Rows that are still to be learned from."""
-    shards: tuple[int, ...]
+    shards: tuple[Count, ...]
     """Replay shards in the window."""
-    selfplay: str
+    selfplay: Annotated[str, Field(pattern="^(cpu|cuda|actors)$")]
     """Where the games in progress were played: cpu, cuda or actors."""
     inference: str
     precision: str
@@ -60,15 +63,21 @@ class Checkpoint:
         if not path.exists():
             return None
         arrays, header = read_arrays(path)
+        if header.keys() != {field.name for field in fields(RunPosition)}:
+            raise FileDamaged(f"{path} is not a checkpoint; restore it from a copy")
         try:
-            position = RunPosition(**{**header, "shards": tuple(header["shards"])})
-        except (TypeError, KeyError) as error:
-            raise FileDamaged(f"{path} is not a checkpoint; restore it from a copy") from error
-        return cls(position, _part(arrays, "learner/"), _part(arrays, "selfplay/"))
+            position = TypeAdapter(RunPosition).validate_python(header)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise damaged(str(path), f"{first['loc'][0]}: {first['msg']}") from error
+        if list(position.shards) != sorted(set(position.shards)):
+            raise damaged(str(path), "its shards are not in order")
+        parts = [_part(arrays, name, source=str(path)) for name in ("learner/", "selfplay/")]
+        return cls(position, *parts)
 
 
-def _part(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
+def _part(arrays: Arrays, prefix: str, *, source: str) -> dict[str, NDArray[Any]]:
     names = [name for name in arrays if name.startswith(prefix)]
     if not names:
-        raise FileDamaged(f"the checkpoint has no {prefix} part; restore it from a copy")
+        raise damaged(source, f"it has no {prefix} part")
     return {name.removeprefix(prefix): arrays[name] for name in names}

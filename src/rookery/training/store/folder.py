@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from filelock import lock_descriptor
 
-from rookery.base import FileDamaged, RunFolderError, write_atomic
+from rookery.base import MALFORMED, ConfigError, FileDamaged, RunFolderError, write_atomic
 from rookery.games import Game, load_game
 from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
 from rookery.training.config import Config, from_json, to_json
@@ -54,7 +54,7 @@ def read_identity(run: Path) -> Identity:
         origin = Origin(**plain["origin"]) if "origin" in plain else None
         found = Identity(plain["game"], plain["version"], origin, plain.get("rules", ""))
         assert isinstance(found.game, str) and isinstance(found.rules, str)
-    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+    except (AssertionError, *MALFORMED) as error:
         raise FileDamaged(f"{run / 'run.json'} is damaged; restore it") from error
     if version != FORMAT:
         by, advice = "a newer", "upgrade Rookery"
@@ -67,8 +67,12 @@ def read_identity(run: Path) -> Identity:
 
 
 def read_config(run: Path) -> Config:
-    """Read the settings of a run folder, or RunFolderError."""
-    return from_json(_read(run, "config.json"))
+    """Read the settings of a run folder, checked as those of `--set`, or RookeryError."""
+    text = _read(run, "config.json")
+    try:
+        return from_json(text)
+    except ConfigError as error:
+        raise ConfigError(f"{run / 'config.json'}: {error}") from error
 
 
 def _read(run: Path, name: str) -> str:
@@ -205,7 +209,9 @@ class RunFolder:
         """What the run is to begin with; None if that is nothing, or once it has begun."""
         if self.origin is None or (self.path / NAME).exists():
             return None
-        return self.load_weights(0)
+        first = InitialWeights(str(_weights_path(self.path, 0)), self.load_weights(0))
+        first.check(self.game, self.config.net)
+        return first.weights
 
 
 def hold(folder: Path) -> IO[bytes]:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, is_dataclass
@@ -11,6 +12,34 @@ from typing import Any
 from rookery.base import DiskFull, write_atomic
 
 Line = dict[str, Any]
+MAX_LINE = 1_000_000
+"""Bytes of the longest line that is read."""
+_log = logging.getLogger(__name__)
+_noted: set[Path] = set()
+
+
+def parse_line(raw: bytes) -> Line | None:
+    """Return a line of statistics; None if it is damaged."""
+    try:
+        line = json.loads(raw) if len(raw) <= MAX_LINE else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
+        return None
+    iteration = line.get("iteration")
+    return line if type(iteration) is int and 0 <= iteration < 2**31 else None
+
+
+def note_damage(path: Path, count: int) -> None:
+    """Print a note that `count` damaged lines of the file are skipped, once per file."""
+    if count and path not in _noted:
+        _noted.add(path)
+        _log.warning("note: %s", describe_damage(path, count))
+
+
+def describe_damage(path: Path, count: int) -> str:
+    """Return a sentence about damaged lines of a file."""
+    return f"skipped {count} damaged line{'s' if count > 1 else ''} of {path}"
 
 
 class Stats:
@@ -24,8 +53,12 @@ class Stats:
         plain = {name: asdict(p) if is_dataclass(p) else p for name, p in parts.items()}  # type: ignore[arg-type]
         line = {"kind": kind, "iteration": iteration, **plain}
         try:
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+            with open(self.path, "ab+") as file:
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
+                    is_cut = file.read() != b"\n"  # by a crash
+                    file.write(b"\n" * is_cut)
+                file.write(json.dumps(line).encode() + b"\n")
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 place = f"{self.path}; free some space and resume"
@@ -34,16 +67,16 @@ class Stats:
         return line
 
     def lines(self) -> Iterator[Line]:
-        """All whole lines, oldest first; what is none, as after a crash, is passed over."""
+        """Yield all whole lines, oldest first; skip damaged ones, with a note."""
         if not os.path.exists(self.path):
             return
-        for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                line = json.loads(text)
-            except json.JSONDecodeError:
-                continue
-            if isinstance(line, dict) and "kind" in line and isinstance(line.get("iteration"), int):
+        damaged = 0
+        for raw in self.path.read_bytes().split(b"\n"):
+            if line := parse_line(raw):
                 yield line
+            elif raw.strip():
+                damaged += 1
+        note_damage(self.path, damaged)
 
     def forget_after(self, iteration: int) -> None:
         """Drop the lines of iterations that a resumed run will make again."""

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from rookery.arena import Strength
-from rookery.base import ConfigError, FileDamaged, RunFolderError, write_atomic
+from rookery.base import MALFORMED, ConfigError, FileDamaged, RunFolderError, write_atomic
 from rookery.learning import LearningDiverged
 from rookery.training.config import Config, apply, from_json, setting_names, to_json
 from rookery.training.factory import train
@@ -256,9 +256,9 @@ def _check_same(path: Path, config: Config, space: Space) -> None:
     try:
         content = json.loads((path / "study.json").read_text(encoding="utf-8"))
         known, texts = from_json(json.dumps(content["config"])), content["space"]
-    except ConfigError:
-        raise
-    except (ValueError, LookupError, TypeError) as error:
+    except ConfigError as error:
+        raise ConfigError(f"{path / 'study.json'}: {error}") from error
+    except MALFORMED as error:
         raise FileDamaged(f"{path / 'study.json'} is damaged; restore it") from error
     advice = "give the same settings, or another folder by --study"
     for name in setting_names():
@@ -277,5 +277,10 @@ def _is_finished(run: Path) -> bool:
 
 def _errors(run: Path) -> float | None:
     """Return the last measurement of a run's strength; None if there is none."""
-    measured = [line for line in Stats(run).lines() if line["kind"] == "strength"]
-    return float(measured[-1]["strength"]["errors"]) if measured else None
+    measured = [
+        line["strength"].get("errors")
+        for line in Stats(run).lines()
+        if line["kind"] == "strength" and isinstance(line.get("strength"), dict)
+    ]
+    numbers = [float(each) for each in measured if isinstance(each, int | float)]
+    return numbers[-1] if numbers else None
