@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from rookery.base.errors import ConfigError
 
 Range = tuple[float, float]
-"""The smallest and the largest accepted number; two integers, for a setting that is one."""
+"""The smallest and the largest accepted number."""
 Ranges = Mapping[str, Range]
 
 MAX_DIGITS = 30
+"""Characters of a number; longer ones are beyond every range."""
 MAX_PROCESSES = 1024
 """Actors, trainers or other workers that may be asked for."""
 MAX_SIMULATIONS = 100_000
@@ -25,10 +26,11 @@ def check_ranges(section: str, config: object, ranges: Ranges) -> None:
     """Raise ConfigError unless every number of a settings class is within its range."""
     for name, limits in ranges.items():
         value, default = getattr(config, name), getattr(type(config), name)
-        kind = int if isinstance(default, int) else (int, float)
-        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        whole = isinstance(default, int)
+        kinds = (int,) if whole else (int, float)
+        is_number = isinstance(value, kinds) and not isinstance(value, bool)
         if not (is_number and limits[0] <= value <= limits[1]):
-            raise out_of_range(f"{section}.{name}", value, limits, whole=kind is int)
+            raise out_of_range(f"{section}.{name}", value, limits, whole=whole)
 
 
 def read_whole(name: str, text: str, limits: Range, *, words: str = "") -> int:

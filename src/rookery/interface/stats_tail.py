@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from rookery.base import open_file
+
 TAIL_BYTES = 256
 """Bytes before the offset that each call compares."""
 NEVER = 0.0
@@ -34,7 +36,7 @@ class StatsTail:
         If the file is new or was rewritten, return all of its lines, and True.
         """
         try:
-            with open(self._path, "rb") as file:
+            with open_file(self._path) as file:
                 is_restart = not self._is_unchanged(file)
                 if is_restart:
                     self._reset()
@@ -66,7 +68,7 @@ class StatsTail:
         for line in complete.splitlines():
             try:
                 parsed = json.loads(line)
-            except ValueError:  # cut short by a crash, then appended to
+            except (ValueError, RecursionError):  # cut short by a crash, then appended to
                 continue
             if isinstance(parsed, dict) and {"kind", "iteration"} <= parsed.keys():
                 yield parsed

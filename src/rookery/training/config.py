@@ -118,7 +118,7 @@ def from_json(text: str) -> Config:
     """Return the config that `to_json` wrote; refuse unknown and invalid settings."""
     try:
         tree = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # too many digits or levels are no JSON here
         raise ConfigError(f"the config is not JSON ({error}); restore it from a copy") from error
     _check_names(Config, tree)
     try:

@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from rookery.base import DiskFull, write_atomic
+from rookery.base import DiskFull, open_file, write_atomic
 
 Line = dict[str, Any]
 
@@ -35,12 +35,14 @@ class Stats:
 
     def lines(self) -> Iterator[Line]:
         """All whole lines, oldest first; what is none, as after a crash, is passed over."""
-        if not os.path.exists(self.path):
+        if not os.path.lexists(self.path):
             return
-        for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+        with open_file(self.path) as file:
+            content = file.read().decode("utf-8", errors="replace")
+        for text in content.splitlines():
             try:
                 line = json.loads(text)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(line, dict) and "kind" in line and isinstance(line.get("iteration"), int):
                 yield line
