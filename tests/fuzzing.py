@@ -135,7 +135,7 @@ def changed_json(value: Any) -> st.SearchStrategy[Any]:
 
 def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
     yield ()
-    parts = enumerate(value) if isinstance(value, list) else getattr(value, "items", tuple)()
+    parts: Any = enumerate(value) if isinstance(value, list) else getattr(value, "items", tuple)()
     for key, part in parts:
         yield from ((key, *rest) for rest in _paths(part))
 

@@ -34,8 +34,7 @@ PROBES = {
 }
 """Values that a limited setting refuses: too small and too large, or unknown."""
 EXPECTATIONS = (
-    re.compile(r"must (?:be |look like )?(?:in )?(.+), got "),
-    re.compile(r"expected (?:a number (?=from|above))?(.+?)(?:: with .*)?$"),
+    re.compile(r"expected (?:a number (?=from))?(.+?)(?:: with .*)?$"),
     re.compile(r"input should be (.+), got "),
     re.compile(r"known: (.+)$"),
 )

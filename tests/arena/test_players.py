@@ -148,7 +148,7 @@ def test_a_noisy_player_plays_the_given_percentage_at_random() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("minimax:x", "minimax takes its depth"),
+        ("minimax:x", "the depth of minimax:x is 'x'"),
         ("random:3", "unknown player 'random:3'"),
         ("random~0", "random moves is 1 to 99"),
         ("random~100", "random moves is 1 to 99"),

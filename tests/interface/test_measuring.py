@@ -58,7 +58,7 @@ def test_eval_can_measure_older_weights(
 
 
 def test_eval_refuses_simulations_that_are_no_numbers(mistake: Mistake, finished_run: Path) -> None:
-    assert "takes numbers like 0,32,100" in mistake("eval", finished_run, "--simulations", "1;2")
+    assert "or several as in 0,32,100" in mistake("eval", finished_run, "--simulations", "1;2")
 
 
 def shares(low: float, high: float) -> Strength:
@@ -158,7 +158,7 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
 
 @pytest.mark.parametrize("number", ["many", "-1", "1.5", ""])
 def test_workers_are_a_number_or_auto(mistake: Mistake, finished_run: Path, number: str) -> None:
-    expected = f"--workers takes a number or auto, got {number!r}"
+    expected = f"--workers is {number!r}, expected a whole number from 0 to 1,024, or auto"
     assert expected in mistake("match", "random", finished_run, "--workers", number)
     assert expected in mistake("eval", finished_run, "--workers", number)
 
@@ -174,7 +174,10 @@ def test_two_random_players_do_not_copy_each_other(rookery: Rookery) -> None:
         (["random", "random"], "name the game, as in --game connect4"),
         (["random", "solver", "--game", "conect4"], "did you mean connect4?"),
         (["random", "minimax:x", "--game", "connect4"], "minimax:4"),
-        (["random", "minimax:0", "--game", "connect4"], "at least 1 ply"),
+        (
+            ["random", "minimax:0", "--game", "connect4"],
+            "the depth of minimax:0 is '0'",
+        ),
         (["rondom", "solver", "--game", "connect4"], "did you mean random?"),
         (["random", "solver", "--game", "tictactoe", "--games", "3"], "even"),
         (["random", "solver", "--game", "tictactoe", "--opening-plies", "9"], "shorter"),

@@ -67,7 +67,7 @@ def test_every_parameter_has_a_gradient_once_the_zero_layers_have_changed() -> N
     ("field", "value"), [("width", 0), ("depth", -1), ("value_width", 2.5), ("width", True)]
 )
 def test_an_invalid_size_is_refused_with_its_setting(field: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=rf"net\.{field} is {value}, expected an integer"):
+    with pytest.raises(ConfigError, match=rf"net\.{field} is {value}, expected a whole number"):
         NetConfig(**{field: value})
 
 

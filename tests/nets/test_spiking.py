@@ -221,7 +221,7 @@ def test_settings_saved_before_spiking_networks_existed_are_read() -> None:
     [("steps", 0), ("decay", 1.5), ("threshold", 0.0), ("threshold", float("nan"))],
 )
 def test_invalid_neurons_are_refused_with_their_setting(setting: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=rf"net\.{setting} is {value}, expected"):
+    with pytest.raises(ConfigError, match=rf"net\.{setting} is {value}, expected a .*number from"):
         NetConfig("spiking", **{setting: value})
 
 

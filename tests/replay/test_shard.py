@@ -88,7 +88,7 @@ def column(name: str, entry: object) -> Change:
     return lambda arrays, header: arrays[name].__setitem__(0, entry)
 
 
-def columns(**changes: object) -> Change:
+def columns(**changes: Any) -> Change:
     """Return a change of whole columns."""
     return lambda arrays, header: arrays.update(changes)
 

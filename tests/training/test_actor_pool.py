@@ -21,7 +21,8 @@ from rookery.training.actors import pool as actor_pool
 from rookery.training.actors.actor import ActorReady, GamesPlayed, NewWeights, Play
 from rookery.training.actors.layout import actor_layout
 from rookery.training.actors.pool import ActorPool
-from rookery.workers import Capacity, Message, WorkerEvent
+from rookery.workers import Capacity, Message, WorkerEvent, WorkersLost
+from rookery.workers.messages import Failed
 
 GAME = load_game("connect4")
 
@@ -105,6 +106,7 @@ def new_actors(
     *,
     backend: str = "float32",
     on_event: Callable[[WorkerEvent], None] = print,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> ActorPool:
     """Return a pool with its workers started, but not ready; `cluster` may be a FakeCluster."""
     actors = ActorPool(
@@ -114,6 +116,7 @@ def new_actors(
         era=0,
         on_event=on_event,
         cluster=cluster,
+        is_over=is_over,
     )
     actors.publish(nn.Identity(), 0, lambda: b"")
     return actors
@@ -330,3 +333,22 @@ def test_the_only_actor_that_plays_is_not_retired(
 
     actors.play(0, progress=0.5, check=check)
     assert actors.pool.ready() == [0] and not starting.inbox
+
+
+@pytest.mark.parametrize("iteration", [0, 3])
+def test_a_run_whose_actors_fail_ends_with_its_time(clock: FakeTime, iteration: int) -> None:
+    cluster = FakeCluster(cpus=3, gpus=0)
+    begun, seconds = clock.now, 2.0
+    actors = new_actors(
+        new_config("run.cluster=fake", "run.actors=1"),
+        cluster,
+        is_over=lambda: clock.now - begun > seconds,
+    )
+    cluster.workers[0].outbox.append(Failed("out of luck"))
+    if iteration:
+        step = actors.play(iteration, progress=0.5, check=lambda: None)
+        assert step.is_complete and not step.played
+    else:
+        with pytest.raises(WorkersLost, match=r"within the run's time; .* out of luck"):
+            actors.play(iteration, progress=0.5, check=lambda: None)
+    assert clock.now - begun < seconds + 1

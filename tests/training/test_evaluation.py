@@ -149,7 +149,7 @@ def test_a_part_that_no_worker_survives_ends_the_match(
 def test_a_task_with_a_mistake_is_refused_once() -> None:
     notes: list[str] = []
     task = StrengthTask("tictactoe", PlayerSpec("plain", name="minimax:0"), seed=1)
-    with pytest.raises(RookeryError, match="at least 1 ply ahead"):
+    with pytest.raises(RookeryError, match="depth of minimax:0 is '0', expected"):
         evaluation_pool.evaluate([task], workers=1, on_note=notes.append)
     assert not notes
 
@@ -158,7 +158,7 @@ def test_a_player_that_cannot_play_starts_no_worker() -> None:
     def on_note(note: str) -> None:
         raise AssertionError(note)
 
-    with pytest.raises(ConfigError, match="at least 1 ply ahead"):
+    with pytest.raises(ConfigError, match="depth of minimax:0 is '0', expected"):
         play_match_over(
             TICTACTOE,
             PLAN,

@@ -68,7 +68,7 @@ def test_values_are_written_as_users_type_them(config: Config) -> None:
         ("learning.reuse=1..e", "no range of numbers"),
         ("learning.reuse=3", "needs a range or several values"),
         ("learning.reuse=3|3", "needs a range or several values"),
-        ("learning.result_mix=0..2", "learning.result_mix is 2.0, expected from 0 to 1"),
+        ("learning.result_mix=0..2", "learning.result_mix is 2.0, expected a number from 0 to 1"),
         ("search.considered=1.5..3", "is a whole number"),
         ("search.method=1..3", "is no number"),
         ("search.method=gumbel|pukt", "did you mean puct?"),

@@ -201,7 +201,7 @@ def test_trainers_of_another_version_are_dropped() -> None:
 @pytest.mark.usefixtures("in_threads", "restored_trainer")
 def test_losses_that_are_not_finite_end_the_run() -> None:
     with (
-        running(1, replace(CONFIG, learning_rate=1e30, clip_norm=1e30)) as (pool, _),
+        running(1, replace(CONFIG, learning_rate=1e6, clip_norm=1e9)) as (pool, _),
         pytest.raises(LearningDiverged, match="lower learning"),
     ):
         pool.learn(window(), 30, progress=0.2)

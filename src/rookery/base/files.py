@@ -9,6 +9,8 @@ import errno
 import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +29,7 @@ _MAX_HEADER = 100_000_000
 """Bytes of a header that safetensors accepts."""
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading JSON of another form than expected may raise."""
+_NUMBERED = re.compile(r"([0-9]{6}|[1-9][0-9]{6,11})\.safetensors")
 
 
 def fingerprint(payload: bytes) -> str:
@@ -116,13 +119,47 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 def read_file(path: Path) -> bytes:
     """Return the content of a safetensors file, or FileDamaged if it is missing or cut."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             if _declared_size(file) != os.fstat(file.fileno()).st_size:
                 raise damaged(str(path))
             file.seek(0)
             return file.read()
     except FileNotFoundError as error:
         raise FileDamaged(f"{path} is missing; restore it or start a new run") from error
+
+
+def open_file(path: Path, mode: str = "rb") -> IO[bytes]:
+    """Open a regular file, or raise FileDamaged: anything else could block for ever."""
+    file: IO[bytes] = open(path, mode, opener=_open_at_once)  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise FileDamaged(f"{path} is not a regular file; restore it from a copy")
+    return file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting, as a pipe would for its other end."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def peek_header(path: Path) -> dict[str, Any]:
+    """Return the header of a file of ours without checking the rest, or FileDamaged."""
+    with open_file(path) as file:
+        start = file.read(8)
+        length = min(int.from_bytes(start, "little"), _MAX_HEADER)
+        return read_header(start + file.read(length), str(path))
+
+
+def numbered_files(folder: Path) -> dict[int, Path]:
+    """Return the files of a folder that are named NUMBER.safetensors, in order of the number.
+
+    A missing folder has none. Files with other names are ignored.
+    """
+    try:
+        names = [match for match in map(_NUMBERED.fullmatch, os.listdir(folder)) if match]
+    except FileNotFoundError:
+        return {}
+    return {int(name[1]): folder / name[0] for name in sorted(names, key=lambda each: int(each[1]))}
 
 
 def _declared_size(file: IO[bytes]) -> int:

@@ -16,7 +16,7 @@ def find_device(name: str) -> torch.device:
         return torch.device("cpu") if _missing_for_gpu() else torch.device("cuda", 0)
     if name == "cpu":
         return torch.device("cpu")
-    parts = re.fullmatch(r"cuda(?::(\d+))?", name)
+    parts = re.fullmatch(r"cuda(?::(\d{1,4}))?", name)
     if parts is None:
         raise UnknownName("device", name, ("auto", "cpu", "cuda:0"))
     if missing := _missing_for_gpu():

@@ -2,20 +2,39 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from rookery.arena import RatingEstimate
+from rookery.interface.printable import printable
 
 
-def screen() -> Console:
+class Screen(Console):
+    """A console that shows control characters in texts as escapes."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return `text` for printing."""
+        return super().render_str(printable(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the parts of `renderable`, whose texts may not have passed `render_str`."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+def screen() -> Screen:
     """Return a console on stdout that takes brackets in names literally."""
-    return Console(highlight=False, markup=False)
+    return Screen(highlight=False, markup=False)
 
 
 def new_table(*headings: str, numbers: Sequence[str] = (), title: str | None = None) -> Table:

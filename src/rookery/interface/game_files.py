@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from rookery.arena import MatchGame, MatchReport, RatingReport
-from rookery.base import ConfigError, write_atomic
+from rookery.base import ConfigError, numbered_files, write_atomic
 from rookery.games import Game, GameRecord
 from rookery.replay import games_in, read_shard
 from rookery.training import RunFolder
@@ -20,7 +20,7 @@ def require_notation(rules: Game) -> None:
 
 def write_games(rules: Game, games: Iterable[GameRecord], path: Path) -> None:
     """Write games to a file in their notation."""
-    write_atomic(path, rules.write_games(games).encode())
+    write_atomic(path, rules.write_games(games).encode(errors="backslashreplace"))
 
 
 def match_games(report: MatchReport) -> Iterator[GameRecord]:
@@ -59,8 +59,8 @@ def selfplay_games(folder: RunFolder, count: int) -> list[GameRecord]:
 def _newest(folder: RunFolder) -> Iterator[GameRecord]:
     """Yield the games, each from the end of its random opening on."""
     name = folder.path.name
-    for path in sorted((folder.path / "replay").glob("*.safetensors"), reverse=True):
-        headers = {"Event": f"self-play of {name}", "Site": "rookery", "Round": str(int(path.stem))}
+    for number, path in reversed(numbered_files(folder.path / "replay").items()):
+        headers = {"Event": f"self-play of {name}", "Site": "rookery", "Round": str(number)}
         headers |= {"White": name, "Black": name}
         for played in games_in(read_shard(path, game=folder.game)):
             result = -played.result if played.first["black"] else played.result

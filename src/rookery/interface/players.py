@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rookery.arena import is_named_player
-from rookery.base import ConfigError, UnknownName
+from rookery.base import MAX_ITERATION, MAX_SIMULATIONS, ConfigError, UnknownName, read_whole
 from rookery.games import Game, is_shipped, load_game
 from rookery.nets import Weights, load, pack
 from rookery.search import SearchConfig
@@ -100,7 +100,10 @@ def read_net(
     parts = _RUN.fullmatch(text)
     if parts is None:
         raise UnknownName("run folder or name", text, others)
-    wanted = int(parts["simulations"]) if parts["simulations"] else simulations
+    wanted = simulations
+    if parts["simulations"]:
+        name = f"the number of simulations in {text}"
+        wanted = read_whole(name, parts["simulations"], (0, MAX_SIMULATIONS))
     if parts["path"] in shipped_names() and not parts["iteration"]:
         if iteration is not None:
             raise ConfigError(f"the bundled network of {parts['path']} has no iterations")
@@ -110,7 +113,9 @@ def read_net(
     if not Path(parts["path"]).is_dir():
         runs = (str(path.parent) for path in Path(text).parent.glob("*/run.json"))
         raise UnknownName("run folder or name", text, {*others, *shipped_names(), *runs})
-    number = int(parts["iteration"]) if parts["iteration"] else iteration
+    number = iteration
+    if parts["iteration"]:
+        number = read_whole(f"the iteration in {text}", parts["iteration"], (0, MAX_ITERATION))
     if iteration not in (None, number):
         raise ConfigError(f"{text} and --iteration {iteration} name different iterations; give one")
     return _net_of_run(Path(parts["path"]), number, wanted, trust_rules)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -100,7 +101,7 @@ class _Finished:
     device: _UsageFigures | None = None
 
 
-_CONTENT = {
+_CONTENT: dict[str, TypeAdapter[Any]] = {
     "iteration": TypeAdapter(_Iteration),
     "strength": TypeAdapter(_Measured),
     "note": TypeAdapter(_Noted),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from rookery.base import open_file
 from rookery.training import parse_line
 
 TAIL_BYTES = 256
@@ -37,7 +38,7 @@ class StatsTail:
         If the file is new or was rewritten, return all of its lines, and True.
         """
         try:
-            with open(self.path, "rb") as file:
+            with open_file(self.path) as file:
                 is_restart = not self._is_unchanged(file)
                 if is_restart:
                     self._reset()

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from math import isfinite
+from typing import ClassVar
 
-from rookery.base import ConfigError, UnknownName
+from rookery.base import (
+    MAX_PROCESSES,
+    ConfigError,
+    Ranges,
+    UnknownName,
+    check_ranges,
+    read_whole,
+)
 
 METHODS = {
     "single": "",
@@ -16,16 +23,6 @@ METHODS = {
 SYNCHRONISE = ("all_reduce", "gather_broadcast", "parameter_server")
 COMPRESS = ("none", "fp16", "bf16", "powersgd", "topk")
 SCALING = ("none", "linear", "sqrt")
-ABOVE_ZERO = (
-    "batch_size",
-    "accumulate",
-    "reuse",
-    "learning_rate",
-    "clip_norm",
-    "sync_every",
-    "silence_seconds",
-    "checkpoint_every",
-)
 PRECISIONS = ("auto", "bfloat16", "float32")
 NOT_IN_PIPELINE = (
     "scaling",
@@ -44,6 +41,27 @@ NOT_IN_PIPELINE = (
 @dataclass(frozen=True)
 class LearningConfig:
     """How the network is trained."""
+
+    RANGES: ClassVar[Ranges] = {
+        "sync_every": (1, 1_000_000),
+        "outer_momentum": (0, 1),
+        "compression_ratio": (0.1, 1),
+        "balance_every": (0, 1_000_000),
+        "max_batch_ratio": (1, 1_000_000),
+        "silence_seconds": (0.01, 100_000),
+        "checkpoint_every": (1, 1_000_000),
+        "batch_size": (1, 10_000_000),
+        "accumulate": (1, 10_000_000),
+        "reuse": (1e-6, 1000),
+        "learning_rate": (1e-12, 10**6),
+        "warmup_updates": (0, 1_000_000_000),
+        "final_rate": (0, 1),
+        "weight_decay": (0, 1000),
+        "clip_norm": (1e-9, 10**9),
+        "value_weight": (0, 1_000_000),
+        "result_mix": (0, 1),
+        "ema": (0, 1),
+    }
 
     method: str = "single"
     """How to learn: single (one process), distributed (trainers share every batch, DDP),
@@ -109,23 +127,18 @@ class LearningConfig:
         _check_name("scaling", self.scaling, SCALING)
         _check_name("synchronise", self.synchronise, SYNCHRONISE)
         _check_name("compress", self.compress, COMPRESS)
-        for name in ABOVE_ZERO:
-            _check(name, getattr(self, name), "above 0", getattr(self, name) > 0)
-        for name in ("warmup_updates", "weight_decay", "value_weight", "balance_every"):
-            _check(name, getattr(self, name), "0 or more", getattr(self, name) >= 0)
-        for name in ("final_rate", "result_mix", "ema", "outer_momentum"):
-            _check(name, getattr(self, name), "from 0 to 1", 0 <= getattr(self, name) <= 1)
-        even = self.batch_size % self.accumulate == 0
-        _check("accumulate", self.accumulate, f"a divisor of {self.batch_size} rows", even)
+        check_ranges("learning", self, self.RANGES)
+        if self.batch_size % self.accumulate:
+            raise ConfigError(
+                f"learning.accumulate is {self.accumulate}, expected a divisor of "
+                f"{self.batch_size} rows"
+            )
         self._check_together()
 
     def _check_together(self) -> None:
         """Check the settings that matter with several trainers only."""
-        ratio, most = self.compression_ratio, self.max_batch_ratio
-        _check("compression_ratio", ratio, "from 0.1 to 1", 0.1 <= ratio <= 1)
-        _check("max_batch_ratio", most, "1 or more", most >= 1)
-        if not (self.workers == "auto" or self.workers.isdecimal()) or self.workers == "0":
-            raise ConfigError(f"learning.workers is {self.workers!r}, expected a number or auto")
+        if self.workers != "auto":
+            read_whole("learning.workers", self.workers, (1, MAX_PROCESSES), words=", or auto")
         is_ddp = self.method == "distributed" and self.synchronise == "all_reduce"
         if self.compress == "powersgd" and self.method != "single" and not is_ddp:
             raise ConfigError(
@@ -156,11 +169,6 @@ class LearningConfig:
         gain = workers if self.scaling == "linear" else workers**0.5
         size, rate = self.batch_size * workers, self.learning_rate * gain
         return replace(self, batch_size=size, learning_rate=rate, scaling="none")
-
-
-def _check(name: str, value: float, expected: str, is_right: bool) -> None:
-    if not (is_right and isfinite(value)):
-        raise ConfigError(f"learning.{name} is {value}, expected {expected}")
 
 
 def _check_name(name: str, value: str, known: Iterable[str]) -> None:

@@ -2,33 +2,37 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
+from typing import ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rookery.base import ConfigError, UnknownName, generator
+from rookery.base import ConfigError, Ranges, UnknownName, check_ranges, generator
 from rookery.nets.lif import SURROGATES, Firing
 from rookery.nets.resnet import Outputs, ResNet, Sizes
 from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
 KINDS = ("resnet", "spiking")
-RANGES = {
-    "width": (1, 10_000),
-    "depth": (0, 1_000),
-    "policy_channels": (1, 10_000),
-    "value_width": (1, 10_000),
-    "steps": (1, 1_000),
-}
-"""Smallest and largest values of the integer settings."""
+MAX_TOWER = 2**31
+"""Weights of the tower that may be asked for: width and depth are limited together."""
 
 
 @dataclass(frozen=True)
 class NetConfig:
     """The kind and size of a network. Planes and actions come from the game."""
+
+    RANGES: ClassVar[Ranges] = {
+        "width": (1, 4096),
+        "depth": (0, 1000),
+        "policy_channels": (1, 1024),
+        "value_width": (1, 16384),
+        "steps": (1, 1000),
+        "decay": (0, 1),
+        "threshold": (1e-6, 10**6),
+    }
 
     kind: str = "resnet"
     """Kind of network: resnet, or spiking (docs/spiking.md)."""
@@ -54,16 +58,12 @@ class NetConfig:
             raise UnknownName("net.kind", self.kind, KINDS)
         if self.surrogate not in SURROGATES:
             raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
-        for name, (low, high) in RANGES.items():
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise ConfigError(
-                    f"net.{name} is {value!r}, expected an integer from {low} to {high}"
-                )
-        if not 0 <= self.decay <= 1:
-            raise ConfigError(f"net.decay is {self.decay}, expected a number from 0 to 1")
-        if not 0 < self.threshold < inf:
-            raise ConfigError(f"net.threshold is {self.threshold}, expected a number above 0")
+        check_ranges("net", self, self.RANGES)
+        if (size := 18 * self.width**2 * self.depth) > MAX_TOWER:  # two 3 x 3 layers per block
+            raise ConfigError(
+                f"a tower of net.width={self.width} and net.depth={self.depth} has {size:,} "
+                f"weights, expected at most {MAX_TOWER:,}; make one of them smaller"
+            )
 
     def __str__(self) -> str:
         """Return kind and size, such as "resnet 32 x 3"."""

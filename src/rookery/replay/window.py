@@ -7,14 +7,13 @@ from its shards equals the one that was lost.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.base import ConfigError, FileDamaged, plain
+from rookery.base import ConfigError, FileDamaged, Ranges, check_ranges, plain
 from rookery.games import Game
 from rookery.gpu import as_tensor, to_host, view
 from rookery.replay.batch import Batch, Deal, build_batch, symmetries_of
@@ -22,6 +21,7 @@ from rookery.replay.rows import PADDED, Rows, concatenate, count, new_rows, sele
 from rookery.replay.statistics import WindowStatistics, window_statistics
 
 CPU = torch.device("cpu")
+MAX_ROWS = 100_000_000
 FIRST_WIDTH = 8
 """Legal actions that rows in host memory have space for at first; doubled when more arrive."""
 
@@ -29,6 +29,12 @@ FIRST_WIDTH = 8
 @dataclass(frozen=True)
 class ReplayConfig:
     """How many of the newest rows the learner draws from."""
+
+    RANGES: ClassVar[Ranges] = {
+        "window_min": (1, MAX_ROWS),
+        "window_max": (1, MAX_ROWS),
+        "window_growth": (0, 1000),
+    }
 
     window_min: int = 20_000
     """Rows that are always kept."""
@@ -38,13 +44,12 @@ class ReplayConfig:
     """Rows kept per row ever made, between the two bounds."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window_min <= self.window_max:
+        check_ranges("replay", self, self.RANGES)
+        if self.window_min > self.window_max:
             raise ConfigError(
-                f"replay.window_min is {self.window_min} and replay.window_max {self.window_max}; "
-                "expected 1 <= window_min <= window_max"
+                f"replay.window_min is {self.window_min}, expected at most replay.window_max, "
+                f"which is {self.window_max}"
             )
-        if not 0 <= self.window_growth < inf:
-            raise ConfigError(f"replay.window_growth is {self.window_growth}, expected >= 0")
 
     def capacity(self, rows_made: int) -> int:
         """Return how many rows the window may hold once `rows_made` rows were ever made."""

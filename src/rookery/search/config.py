@@ -1,12 +1,11 @@
 """Settings of the search, as a user writes them and as kernels read them."""
 
 from dataclasses import dataclass
-from math import inf
-from typing import NamedTuple, TypedDict
+from typing import ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 
-from rookery.base import ConfigError, UnknownName
+from rookery.base import Ranges, UnknownName, check_ranges
 
 METHODS = ("gumbel", "puct")
 
@@ -14,6 +13,17 @@ METHODS = ("gumbel", "puct")
 @dataclass(frozen=True)
 class SearchConfig:
     """Settings of the search."""
+
+    RANGES: ClassVar[Ranges] = {
+        "considered": (1, 100_000),
+        "c_visit": (1e-6, 10**9),
+        "c_scale": (1e-6, 10**6),
+        "c_init": (1e-6, 10**6),
+        "c_base": (1e-6, 10**12),
+        "first_play_reduction": (-2, 2),
+        "noise_alpha": (1e-6, 10**6),
+        "noise_fraction": (0, 1),
+    }
 
     method: str = "gumbel"
     """`gumbel` (sequential halving, completed-Q targets) or `puct` (with root noise)."""
@@ -39,11 +49,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownName("search.method", self.method, METHODS)
-        for name in ("considered", "c_visit", "c_scale", "c_init", "c_base", "noise_alpha"):
-            if not 0 < getattr(self, name) < inf:
-                raise ConfigError(f"search.{name} must be above 0, got {getattr(self, name)}")
-        if not 0 <= self.noise_fraction <= 1:
-            raise ConfigError(f"search.noise_fraction must be in 0..1, got {self.noise_fraction}")
+        check_ranges("search", self, self.RANGES)
 
     def settings(self, *, explore: bool) -> "Settings":
         """Return the settings for kernels; without `explore` the root gets no noise."""

@@ -1,8 +1,16 @@
 """Settings of self-play."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rookery.base import ConfigError
+from rookery.base import (
+    MAX_GAMES,
+    MAX_PLIES,
+    MAX_SIMULATIONS,
+    ConfigError,
+    Ranges,
+    check_ranges,
+)
 from rookery.games import Game
 
 MOST_PLIES = 512
@@ -11,6 +19,17 @@ MOST_PLIES = 512
 @dataclass(frozen=True)
 class SelfPlayConfig:
     """Settings of self-play."""
+
+    RANGES: ClassVar[Ranges] = {
+        "games": (1, MAX_GAMES),
+        "temperature": (0.01, 100),
+        "temperature_plies": (0, 10_000),
+        "opening_share": (0, 1),
+        "opening_plies": (0, MAX_PLIES),
+        "max_plies": (0, 30_000),
+        "resign": (0, 1),
+        "resign_check": (0, 1),
+    }
 
     games: int = 256
     """Games played at once; their leaves are one batch of the network."""
@@ -32,19 +51,7 @@ class SelfPlayConfig:
     """Share of games played to the end, to measure how often resigning would be wrong."""
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("games", 1, 1_000_000),
-            ("temperature", 0.01, 100),
-            ("temperature_plies", 0, 10_000),
-            ("opening_share", 0, 1),
-            ("opening_plies", 0, 1_000),
-            ("max_plies", 0, 30_000),
-            ("resign", 0, 1),
-            ("resign_check", 0, 1),
-        ):
-            if not low <= getattr(self, name) <= high:
-                value = getattr(self, name)
-                raise ConfigError(f"selfplay.{name} must be in {low}..{high}, got {value}")
+        check_ranges("selfplay", self, self.RANGES)
         self.schedule()
 
     def longest_game(self, game: Game) -> int:
@@ -59,10 +66,11 @@ class SelfPlayConfig:
         except ValueError:
             steps = ()
         starts = [start for start, _ in steps]
-        if not steps or starts != sorted(starts) or any(count < 1 for _, count in steps):
-            example = '"16, 32@0.3, 64@0.7"'
+        are_shares = all(0 <= start <= 1 for start in starts) and starts == sorted(starts)
+        if not (steps and are_shares and all(1 <= n <= MAX_SIMULATIONS for _, n in steps)):
             raise ConfigError(
-                f"selfplay.simulations must look like {example}, got {self.simulations!r}"
+                f"selfplay.simulations is {self.simulations!r}, expected whole numbers from 1 to "
+                f'{MAX_SIMULATIONS}, as in "16, 32@0.3, 64@0.7"'
             )
         return steps
 

@@ -3,13 +3,23 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from math import inf
 from reprlib import repr as short
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from rookery.base import ConfigError, UnknownName
+from rookery.base import (
+    MAX_ITERATION,
+    MAX_PROCESSES,
+    MAX_SEED,
+    MAX_SIMULATIONS,
+    ConfigError,
+    Ranges,
+    UnknownName,
+    check_ranges,
+    out_of_range,
+    read_whole,
+)
 from rookery.learning import LearningConfig
 from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, NetConfig
 from rookery.replay import ReplayConfig
@@ -22,6 +32,17 @@ MODES = ("overlapped", "phased")
 @dataclass(frozen=True)
 class RunConfig:
     """How long a run takes, where it runs, and what it records."""
+
+    RANGES: ClassVar[Ranges] = {
+        "seed": (0, MAX_SEED),
+        "minutes": (0, 10_000_000),
+        "iterations": (0, MAX_ITERATION),
+        "moves": (1, 100_000),
+        "checkpoint_every": (1, MAX_ITERATION),
+        "strength_every": (0, MAX_ITERATION),
+        "strength_simulations": (0, MAX_SIMULATIONS),
+        "max_lag": (0, 1000),
+    }
 
     seed: int = 1
     """Random seed of the run: of the first weights, self-play, search and batches."""
@@ -53,23 +74,9 @@ class RunConfig:
     at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**63:
-            raise ConfigError(f"run.seed must be in 0..2**63-1, got {self.seed}")
-        for name, low in (
-            ("minutes", 0),
-            ("iterations", 0),
-            ("moves", 1),
-            ("checkpoint_every", 1),
-            ("strength_every", 0),
-            ("strength_simulations", 0),
-            ("max_lag", 0),
-        ):
-            value = getattr(self, name)
-            if not low <= value < inf:
-                raise ConfigError(f"run.{name} must be {low} or more, got {value}")
-
-        if not (self.actors == "auto" or self.actors.isdecimal()):
-            raise ConfigError(f"run.actors must be a number or auto, got {self.actors!r}")
+        check_ranges("run", self, self.RANGES)
+        if self.actors != "auto":
+            read_whole("run.actors", self.actors, (0, MAX_PROCESSES), words=", or auto")
         if self.mode not in MODES:
             raise UnknownName("run.mode", self.mode, MODES)
         known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS))
@@ -112,7 +119,7 @@ def from_json(text: str) -> Config:
     """Return the config that `to_json` wrote; refuse unknown and invalid settings."""
     try:
         tree = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # too many digits or levels are no JSON here
         raise ConfigError(f"the config is not JSON ({error}); restore it from a copy") from error
     _check_names(Config, tree)
     try:
@@ -141,6 +148,9 @@ def _value(path: str, text: str) -> Any:
     try:
         return TypeAdapter(kinds[path]).validate_strings(text)
     except ValidationError as error:
+        section, _, name = path.partition(".")
+        if limits := _section_types()[section].RANGES.get(name):
+            raise out_of_range(path, text, limits, whole=kinds[path] is int) from error
         message = error.errors()[0]["msg"].lower()
         raise ConfigError(f"{path}: {message}, got {text!r}") from error
 
@@ -151,8 +161,12 @@ def setting_names() -> list[str]:
 
 
 def _setting_types() -> dict[str, Any]:
-    sections = [f for f in fields(Config) if is_dataclass(f.type)]
-    return {f"{s.name}.{f.name}": f.type for s in sections for f in fields(s.type)}  # type: ignore[arg-type]
+    sections = _section_types()
+    return {f"{name}.{f.name}": f.type for name, kind in sections.items() for f in fields(kind)}
+
+
+def _section_types() -> dict[str, Any]:
+    return {f.name: f.type for f in fields(Config) if is_dataclass(f.type)}
 
 
 def _check_names(kind: Any, tree: object, prefix: str = "") -> None:

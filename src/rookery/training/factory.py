@@ -173,6 +173,7 @@ class _Builder:
             era=self.rows_made,
             on_event=self.run.note_event,
             cluster=self.cluster,
+            is_over=lambda: self.run.progress() >= 1.0,
         )
         self.resources.callback(actors.close)
         return actors, ActorMeter(self.run, self.game, actors)

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from rookery.arena import Strength
+from rookery.base import numbered_files
 from rookery.gpu import GpuMonitor
 from rookery.learning import LearnReport
 from rookery.replay import Window, WindowStatistics, shard_path
@@ -159,9 +160,8 @@ class Run:
 
     def delete_shards(self, needed: tuple[int, ...]) -> None:
         """Delete all shards but the needed ones."""
-        kept = {self.shard(number) for number in needed}
-        for path in (self.folder.path / "replay").glob("*.safetensors"):
-            if path not in kept:
+        for number, path in numbered_files(self.folder.path / "replay").items():
+            if number not in needed:
                 path.unlink()
 
     def _statistics(self, window: Window, *, is_exact: bool) -> WindowStatistics:

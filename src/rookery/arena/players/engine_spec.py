@@ -15,11 +15,12 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rookery.base import ConfigError
+from rookery.base import ConfigError, read_whole
 
 ELO_RANGE = (1350, 2850)
 SKILL_RANGE = (-20, 20)
 LIMITS = ("depth", "nodes", "movetime")
+MAX_LIMIT = 10**9
 FAMILIES = ("stockfish", "fairy", "uci")
 FOLDERS = "/usr/games:/usr/local/games"
 """Debian installs engines here, which is not on every PATH."""
@@ -77,11 +78,12 @@ def _any_engine(text: str) -> EngineSpec:
         words = []  # unbalanced quotes
     limits = {name: value for name, _, value in pairs if name in LIMITS}
     options = [(name, value) for name, _, value in pairs if name not in LIMITS]
-    is_valid = all(equals for _, equals, _ in pairs) and all(map(str.isdecimal, limits.values()))
-    if not words or not is_valid:
+    if not words or not all(equals for _, equals, _ in pairs):
         raise ConfigError(
             f"engines are named as in uci:COMMAND or uci:COMMAND?Hash=64&nodes=1000, got uci:{text}"
         )
+    for name, value in limits.items():
+        read_whole(f"{name} in uci:{text}", value, (1, MAX_LIMIT))
     return EngineSpec(
         f"uci:{text}",
         _find_program(words, remedy="give its path"),
@@ -92,10 +94,8 @@ def _any_engine(text: str) -> EngineSpec:
 
 
 def _read_strength(text: str, bounds: tuple[int, int]) -> int:
-    (low, high), (family, _, digits) = bounds, text.partition(":")
-    if not digits.removeprefix("-").isdecimal() or not low <= int(digits) <= high:
-        raise ConfigError(f"{family} takes a strength of {low} to {high}, got {text!r}")
-    return int(digits)
+    family, _, digits = text.partition(":")
+    return read_whole(f"the strength of {family}", digits, bounds)
 
 
 def _find_program(command: Sequence[str], *, remedy: str) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from rookery.arena.players.engine_spec import FAMILIES, read_engine_spec
 from rookery.arena.players.minimax import MinimaxPlayer
 from rookery.arena.players.random import NoisyPlayer, RandomPlayer
 from rookery.arena.players.uci import UciPlayer
-from rookery.base import ConfigError
+from rookery.base import ConfigError, read_whole
 from rookery.games import Game
 
 DEFAULT_DEPTH = 4
+MAX_DEPTH = 100
 KINDS = ("random", "minimax", *FAMILIES)
 
 
@@ -25,11 +26,8 @@ def named_player(text: str, game: Game, *, seed: int) -> Player:
     name, tilde, percent = text.partition("~") if not text.startswith("uci:") else (text, "", "")
     if not tilde:
         return _player(name, game, seed)
-    if not percent.isdecimal() or not 1 <= int(percent) <= 99:
-        raise ConfigError(
-            f"the percentage of random moves is 1 to 99, as in fairy:-20~50, got {text!r}"
-        )
-    return NoisyPlayer(game, _player(name, game, seed), percent=int(percent), seed=seed)
+    share = read_whole(f"the percentage of random moves in {text}", percent, (1, 99))
+    return NoisyPlayer(game, _player(name, game, seed), percent=share, seed=seed)
 
 
 def _player(name: str, game: Game, seed: int) -> Player:
@@ -37,12 +35,9 @@ def _player(name: str, game: Game, seed: int) -> Player:
     if kind == "random" and not argument:
         return RandomPlayer(game, seed)
     if kind == "minimax":
-        depth = argument or str(DEFAULT_DEPTH)
-        if not depth.isdecimal():
-            raise ConfigError(
-                f"minimax takes its depth as in minimax:{DEFAULT_DEPTH}, got {name!r}"
-            )
-        return MinimaxPlayer(game, int(depth), seed=seed)
+        text = argument or str(DEFAULT_DEPTH)
+        depth = read_whole(f"the depth of {name}", text, (1, MAX_DEPTH))
+        return MinimaxPlayer(game, depth, seed=seed)
     if kind in FAMILIES:
         return UciPlayer(game, read_engine_spec(name))
     raise ConfigError(f"unknown player {name!r}; known: {', '.join(KINDS)}")

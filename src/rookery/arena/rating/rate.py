@@ -16,9 +16,10 @@ from rookery.arena.players.named import named_player
 from rookery.arena.rating.elo import expected_score
 from rookery.arena.rating.estimate import RatingEstimate, estimate_rating, next_rung
 from rookery.arena.rating.ladder import Ladder, Rung
-from rookery.base import ConfigError
+from rookery.base import ConfigError, out_of_range
 from rookery.games import Game
 
+MAX_WIDTH = 10_000
 OPENING_PLIES = 4
 """Length of random openings, for games without a book."""
 
@@ -37,6 +38,8 @@ class RatingPlan:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        if not 0 <= self.width <= MAX_WIDTH:
+            raise out_of_range("--width", self.width, (0, MAX_WIDTH), whole=False)
         for name in ("games", "at_once"):
             number = getattr(self, name)
             if number < 2 or number % 2:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.failures import USAGE, one_line
-from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net
+from rookery.interface.cli.failures import USAGE
+from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net, whole
+from rookery.interface.printable import one_line
 
 if TYPE_CHECKING:
     from rookery.interface.line_queue import LineQueue
@@ -24,7 +25,12 @@ def analyse(
     file: Annotated[
         Path | None, typer.Option(help="Read the positions from this file, one per line.")
     ] = None,
-    simulations: Annotated[int, typer.Option(min=1, help="Run N simulations per position.")] = 100,
+    simulations: Annotated[
+        int,
+        typer.Option(
+            parser=whole(1, "MAX_SIMULATIONS"), metavar="N", help="Run N simulations per position."
+        ),
+    ] = 100,
     iteration: Iteration = None,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,

@@ -1,6 +1,7 @@
 """The command `rookery`: its subcommands, and errors in one line."""
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -20,9 +21,20 @@ from rookery.interface.cli.rate import rate
 from rookery.interface.cli.train import resume, train, watch
 from rookery.interface.cli.tune import tune
 from rookery.interface.cli.uci import uci
+from rookery.interface.printable import printable
 
 OUTPUT_CLOSED = 1
 
+
+class Notes(logging.Handler):
+    """Prints what the packages log to stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one message."""
+        print(printable(record.getMessage()), file=sys.stderr, flush=True)
+
+
+logging.getLogger("rookery").addHandler(Notes())
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("train")(train)
 app.command("resume")(resume)

@@ -11,6 +11,7 @@ from rookery.interface.cli.settings import (
     AsJson,
     ClusterAddress,
     Devices,
+    Iteration,
     Net,
     TrustRules,
     Workers,
@@ -42,9 +43,7 @@ def evaluate(
             help="Measure with these simulations per move, as in 0,32; 0 is the network alone."
         ),
     ] = "0,32,100",
-    iteration: Annotated[
-        int | None, typer.Option(help="Measure the network of this iteration, not the newest.")
-    ] = None,
+    iteration: Iteration = None,
     devices: Devices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
@@ -82,12 +81,15 @@ def evaluate(
 
 def read_counts(text: str) -> list[int]:
     """Return the numbers of simulations in `text`, or raise ConfigError."""
-    from rookery.base import ConfigError
+    from rookery.base import MAX_SIMULATIONS, read_whole
 
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise ConfigError(f"--simulations takes numbers like 0,32,100, got {text!r}")
-    return sorted({int(part) for part in parts})
+    words = ", or several as in 0,32,100"
+    return sorted(
+        {
+            read_whole("--simulations", part.strip(), (0, MAX_SIMULATIONS), words=words)
+            for part in text.split(",")
+        }
+    )
 
 
 def count_spikes(net: "NetRef") -> "SpikeCount | None":

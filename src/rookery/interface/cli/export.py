@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import TrustRules, check_new_files, find_net
+from rookery.interface.cli.settings import Iteration, TrustRules, check_new_files, find_net
 
 if TYPE_CHECKING:
     from rookery.nets import Weights
@@ -24,9 +24,7 @@ def export(
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="Write this file: NAME.onnx or NAME.safetensors.")
     ],
-    iteration: Annotated[
-        int | None, typer.Option(help="Export the network of this iteration, not the newest.")
-    ] = None,
+    iteration: Iteration = None,
     half: Annotated[
         bool,
         typer.Option("--half", help="Store weights in float16, half the size; for .safetensors."),

@@ -4,18 +4,12 @@ import errno
 
 import typer
 
+from rookery.interface.printable import one_line
+
 USAGE = 2
 """Exit code of an error that the user can fix."""
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-NO_ACCESS = (
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOTDIR,
-    errno.ENAMETOOLONG,
-    errno.EISDIR,
-)
 
 
 def explain(error: Exception) -> str | None:
@@ -28,6 +22,8 @@ def explain(error: Exception) -> str | None:
         return one_line(f"{error.format_message().rstrip('.?')}; see rookery --help")
     if isinstance(error, OSError):
         return _explain_system(error)
+    if isinstance(error, UnicodeEncodeError):  # a path with bytes that are not UTF-8
+        return one_line(f"{error.object} is not a name in UTF-8; rename it")
     if isinstance(error, MemoryError):
         return "out of memory; use fewer games, simulations or plies"
     if type(error).__name__ == "OutOfMemoryError":  # torch's, which may not be imported here
@@ -35,15 +31,14 @@ def explain(error: Exception) -> str | None:
     return None
 
 
-def one_line(text: str) -> str:
-    """Join the lines of `text`."""
-    return " | ".join(line.rstrip() for line in text.splitlines() if line.strip())
-
-
 def _explain_system(error: OSError) -> str | None:
     path = f" {error.filename}" if error.filename else ""
     if error.errno in DISK_FULL:
-        return f"no room left to write{path} ({error.strerror}); free some space and try again"
-    if error.errno in NO_ACCESS:
-        return f"cannot use{path}: {error.strerror}; choose another path or change its permissions"
-    return None
+        message = f"no room left to write{path} ({error.strerror}); free some space and try again"
+    elif path:
+        message = (
+            f"cannot use{path}: {error.strerror}; choose another path or change its permissions"
+        )
+    else:
+        return None
+    return one_line(message)

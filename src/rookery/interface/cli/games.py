@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import TrustRules, check_new_files
+from rookery.interface.cli.settings import TrustRules, check_new_files, whole
 
 if TYPE_CHECKING:
     from rookery.games import CheckResult
@@ -58,7 +58,13 @@ def export(
     run: Annotated[Path, typer.Argument(help="Export games of this run folder.")],
     pgn: Annotated[Path, typer.Option(help="Write this file.")],
     count: Annotated[
-        int, typer.Option("--games", min=1, help="Export up to N of the newest games.")
+        int,
+        typer.Option(
+            "--games",
+            parser=whole(1, "MAX_GAMES"),
+            metavar="N",
+            help="Export up to N of the newest games.",
+        ),
     ] = 100,
     trust_rules: TrustRules = False,
 ) -> None:

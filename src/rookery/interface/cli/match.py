@@ -11,6 +11,7 @@ from rookery.interface.cli.settings import (
     AsJson,
     ClusterAddress,
     Devices,
+    Seed,
     TrustRules,
     Workers,
     check_new_files,
@@ -18,6 +19,7 @@ from rookery.interface.cli.settings import (
     finite,
     print_forfeits,
     print_note,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -33,15 +35,21 @@ PLAYERS = (
 def match(
     a: Annotated[str, typer.Argument(help=PLAYERS)],
     b: Annotated[str, typer.Argument(help="Play against this player, named as A.")],
-    games: Annotated[int, typer.Option(help="Play N games, half with each colour.")] = 100,
+    games: Annotated[
+        int,
+        typer.Option(
+            parser=whole(2, "MAX_GAMES"), metavar="N", help="Play N games, half with each colour."
+        ),
+    ] = 100,
     game: Annotated[
         str | None, typer.Option(help="Play this game; needed if neither player is a run.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed openings and players.")] = 1,
+    seed: Seed = 1,
     opening_plies: Annotated[
         int | None,
         typer.Option(
-            min=0,
+            parser=whole(0, "MAX_PLIES"),
+            metavar="N",
             help="Start after N random plies; by default after 2 to 4, "
             "or with openings from the game's book.",
         ),

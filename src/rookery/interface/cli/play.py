@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Devices, TrustRules
+from rookery.interface.cli.settings import Devices, Seed, TrustRules, whole
 
 
 class First(StrEnum):
@@ -22,14 +22,18 @@ def play(
     ],
     simulations: Annotated[
         int,
-        typer.Option(min=0, help="Run N simulations per move of the run; 0 is the network alone."),
+        typer.Option(
+            parser=whole(0, "MAX_SIMULATIONS"),
+            metavar="N",
+            help="Run N simulations per move of the run; 0 is the network alone.",
+        ),
     ] = 100,
     opponent: Annotated[
         str | None,
         typer.Option(help="Play against another player: random, minimax:4, solver, RUN:400."),
     ] = None,
     first: Annotated[First, typer.Option(help="Choose who makes the first move.")] = First.me,
-    seed: Annotated[int, typer.Option(help="Seed the opponent.")] = 1,
+    seed: Seed = 1,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
 ) -> None:

@@ -12,11 +12,13 @@ import typer
 from rookery.interface.cli.settings import (
     AsJson,
     Devices,
+    Seed,
     TrustRules,
     check_new_files,
     finite,
     print_forfeits,
     print_note,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -36,20 +38,37 @@ def rate(
     ladder: Annotated[
         str, typer.Option(help="Play against the opponents of this ladder.")
     ] = "stockfish",
-    games: Annotated[int, typer.Option(help="Play at most N games, half with each colour.")] = 200,
+    games: Annotated[
+        int,
+        typer.Option(
+            parser=whole(2, "MAX_GAMES"),
+            metavar="N",
+            help="Play at most N games, half with each colour.",
+        ),
+    ] = 200,
     width: Annotated[
         float,
-        typer.Option(min=0, help="Stop when the 95 % interval is narrower than this, in Elo."),
+        typer.Option(help="Stop when the 95 % interval is narrower than this, in Elo."),
     ] = 0.0,
     simulations: Annotated[
-        int, typer.Option(min=0, help="Run N simulations per move, unless RUN says otherwise.")
+        int,
+        typer.Option(
+            parser=whole(0, "MAX_SIMULATIONS"),
+            metavar="N",
+            help="Run N simulations per move, unless RUN says otherwise.",
+        ),
     ] = SIMULATIONS,
     rungs: Annotated[
         str | None,
         typer.Option(help="Play only these opponents of the ladder, separated by commas."),
     ] = None,
-    at_once: Annotated[int, typer.Option(help="Play N games at the same time.")] = 64,
-    seed: Annotated[int, typer.Option(help="Seed the openings.")] = 1,
+    at_once: Annotated[
+        int,
+        typer.Option(
+            parser=whole(2, "MAX_GAMES"), metavar="N", help="Play N games at the same time."
+        ),
+    ] = 64,
+    seed: Seed = 1,
     games_file: Annotated[
         Path | None, typer.Option(help="Write the games to this file, one JSON array per line.")
     ] = None,

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -10,9 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.printable import printable
+
 if TYPE_CHECKING:
     from rookery.interface.players import NetRef
     from rookery.training import Config
+
+
+def whole(low: int, limit: str) -> Callable[[object], int]:
+    """Return the parser of an option that is a number from `low` to `rookery.base.LIMIT`."""
+
+    def parse(value: object) -> int:
+        from rookery import base
+
+        try:
+            return base.read_whole("it", str(value), (low, getattr(base, limit)))
+        except base.ConfigError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    return parse
+
 
 Minutes = Annotated[
     float | None,
@@ -53,7 +70,15 @@ Net = Annotated[
     ),
 ]
 Iteration = Annotated[
-    int | None, typer.Option(help="Use the network of this iteration, not the newest.")
+    int | None,
+    typer.Option(
+        parser=whole(0, "MAX_ITERATION"),
+        metavar="N",
+        help="Use the network of this iteration, not the newest.",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(parser=whole(0, "MAX_SEED"), metavar="N", help="Seed openings and players.")
 ]
 Devices = Annotated[
     str, typer.Option("--devices", help="Compute on cpu, cuda:0, or auto (a GPU if there is one).")
@@ -79,14 +104,12 @@ TrustRules = Annotated[
 
 def count_workers(text: str, devices: str) -> int | None:
     """Return the processes that `--workers` requests; None = one per core when worthwhile."""
-    from rookery.base import ConfigError
+    from rookery.base import MAX_PROCESSES, read_whole
     from rookery.gpu import find_device
 
     if text == "auto":
         return 0 if find_device(devices).type == "cuda" else None
-    if not text.isdecimal():
-        raise ConfigError(f"--workers takes a number or auto, got {text!r}")
-    return int(text)
+    return read_whole("--workers", text, (0, MAX_PROCESSES), words=", or auto")
 
 
 def check_new_files(*paths: Path | None) -> None:
@@ -94,7 +117,7 @@ def check_new_files(*paths: Path | None) -> None:
     from rookery.base import ConfigError
 
     new = [path for path in paths if path is not None]
-    if len({path.resolve() for path in new}) < len(new):
+    if len({os.path.realpath(path) for path in new}) < len(new):
         raise ConfigError(f"{new[0]} is given for two files; choose another name for one")
     for path in new:
         if os.path.lexists(path):
@@ -107,7 +130,7 @@ def check_new_files(*paths: Path | None) -> None:
 
 def print_note(note: str) -> None:
     """Print a note to stderr."""
-    print(f"note: {note}", file=sys.stderr, flush=True)
+    print(printable(f"note: {note}"), file=sys.stderr, flush=True)
 
 
 def print_forfeits(faults: Iterable[str]) -> None:
@@ -135,7 +158,7 @@ def start_from(game: str, recipe: str | None, devices: str) -> "Config":
     from rookery.training import recipe_for
 
     device = find_devices(devices)[0]
-    name = str(Path(game).resolve()) if is_game(game) and game.endswith(".py") else game
+    name = os.path.realpath(game) if is_game(game) and game.endswith(".py") else game
     load_game(name)
     return replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
 

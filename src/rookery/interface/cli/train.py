@@ -1,5 +1,6 @@
 """`rookery train`, `resume` and `watch`: start, continue and watch a run."""
 
+import os
 import re
 from dataclasses import replace
 from math import ceil
@@ -75,7 +76,7 @@ def train(
 def free_folder(parent: Path, name: str) -> Path:
     """Return the first of NAME-1, NAME-2, ... that does not exist; : and = become hyphens."""
     number, stem = 1, re.sub("[:=]", "-", name)
-    while (parent / f"{stem}-{number}").exists():
+    while os.path.lexists(parent / f"{stem}-{number}"):
         number += 1
     return parent / f"{stem}-{number}"
 

@@ -13,6 +13,7 @@ from rookery.interface.cli.settings import (
     Settings,
     placement,
     start_from,
+    whole,
     with_options,
 )
 
@@ -25,7 +26,11 @@ def tune(
     game: Annotated[str, typer.Argument(help="Tune this game, or the game of this rules file.")],
     trials: Annotated[
         int,
-        typer.Option(min=1, help="Run N trials in total; repeat the command to continue a study."),
+        typer.Option(
+            parser=whole(1, "MAX_GAMES"),
+            metavar="N",
+            help="Run N trials in total; repeat the command to continue a study.",
+        ),
     ] = 20,
     study: Annotated[
         Path | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net
+from rookery.interface.printable import printable
 
 if TYPE_CHECKING:
     from rookery.interface.uci.command_queue import CommandQueue
@@ -48,4 +49,4 @@ def _serve(
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)
+    print(printable(text), flush=True)

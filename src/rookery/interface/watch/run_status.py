@@ -7,6 +7,7 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
+from rookery.base import open_file
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import NEVER, StatsTail
 from rookery.training import Config, read_config, read_identity
@@ -71,7 +72,7 @@ class LockProbe:
         return is_held
 
     def _try(self) -> bool:
-        with open(self._path, "rb") as file:
+        with open_file(self._path) as file:
             return not lock_descriptor(file.fileno(), blocking=False)
 
 

@@ -30,7 +30,15 @@ from rookery.training.evaluation.queue import TaskQueue
 from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused
 from rookery.training.progress import ActorStatus
 from rookery.training.self_players import Step
-from rookery.workers import Cluster, ProcessWorker, Worker, WorkerEvent, WorkerPool, thread_limits
+from rookery.workers import (
+    Cluster,
+    ProcessWorker,
+    Worker,
+    WorkerEvent,
+    WorkerPool,
+    WorkersLost,
+    thread_limits,
+)
 
 IDLE_SECONDS = 0.01
 ORDERS = 4
@@ -57,8 +65,13 @@ class ActorPool:
         era: int,
         on_event: Callable[[WorkerEvent], None],
         cluster: Cluster | None,
+        is_over: Callable[[], bool],
     ) -> None:
-        """`choice` is how the network is evaluated here; another `era` gives other seeds."""
+        """`choice` is how the network is evaluated here; another `era` gives other seeds.
+
+        `is_over` returns whether the run's time is over: then nothing waits for failing actors.
+        """
+        self._is_over = is_over
         self.choice, self._game, self._config, self._era = choice, game, config, era
         self._cluster, self._on_event = cluster, on_event
         self._layout = actor_layout(config.run, cluster)
@@ -107,6 +120,13 @@ class ActorPool:
             self._attend(may_order=not self._has_enough())
             check()
             self._learner_waited += time.perf_counter() - begun
+            if self._is_over() and self.pool.last_failure and not self.pool.ready():
+                if iteration == 0:
+                    raise WorkersLost(
+                        "no actor has played a game within the run's time; the last one "
+                        f"{self.pool.last_failure}"
+                    )
+                return Step(self._hand_over(), is_complete=True)
         return Step(self._hand_over(), self._has_enough())
 
     def drain(self) -> tuple[Played, ...]:

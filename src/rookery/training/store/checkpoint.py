@@ -1,5 +1,6 @@
 """Everything a stopped run needs to continue as if it had never stopped, in one file."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -9,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from rookery.base import FileDamaged, damaged, read_arrays, write_arrays
+from rookery.base import (
+    FileDamaged,
+    RookeryError,
+    damaged,
+    peek_header,
+    read_arrays,
+    write_arrays,
+)
 
 Arrays = Mapping[str, NDArray[Any]]
 NAME = "checkpoint.safetensors"
@@ -56,11 +64,19 @@ class Checkpoint:
         arrays = {f"{part}/{name}": a for part in parts for name, a in parts[part].items()}
         write_arrays(folder / NAME, arrays, asdict(self.position))
 
+    @staticmethod
+    def iteration(folder: Path) -> int:
+        """Return the iteration of the checkpoint in `folder`, 0 if none can be read."""
+        try:
+            return int(peek_header(folder / NAME)["iteration"])
+        except (OSError, RookeryError, LookupError, TypeError, ValueError):
+            return 0
+
     @classmethod
     def load(cls, folder: Path) -> "Checkpoint | None":
         """Return the checkpoint in `folder`, None before the first one."""
         path = folder / NAME
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         arrays, header = read_arrays(path)
         if header.keys() != {field.name for field in fields(RunPosition)}:

@@ -11,24 +11,38 @@ replay/000012.safetensors    rows of finished games, while the window needs them
 """
 
 import json
+import logging
 import os
+import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from typing import IO, Any
 
 from filelock import lock_descriptor
 
-from rookery.base import MALFORMED, ConfigError, FileDamaged, RunFolderError, write_atomic
+from rookery.base import (
+    MALFORMED,
+    ConfigError,
+    DiskFull,
+    FileDamaged,
+    RunFolderError,
+    numbered_files,
+    open_file,
+    write_atomic,
+)
 from rookery.games import Game, load_game
 from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
 from rookery.training.config import Config, from_json, to_json
-from rookery.training.store.checkpoint import NAME
+from rookery.training.store.checkpoint import NAME, Checkpoint
 from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.trust import remember, rules_of_run
 
 FORMAT = 2
 """1: arrays in files of our own format; 2: safetensors files."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,12 +90,14 @@ def read_config(run: Path) -> Config:
 
 
 def _read(run: Path, name: str) -> str:
-    if not os.path.exists(run / name):
-        raise RunFolderError(
-            f"{run} is not a whole run folder ({name} is missing); choose another one"
-        )
     try:
-        return (run / name).read_text(encoding="utf-8")
+        with open_file(run / name) as file:
+            return file.read().decode("utf-8")
+    except FileNotFoundError as error:
+        raise RunFolderError(
+            f"{run} is not a whole run folder ({name} is missing); restore that file, or start "
+            "again in another folder"
+        ) from error
     except UnicodeDecodeError as error:
         raise FileDamaged(f"{run / name} is damaged; restore it from a copy") from error
 
@@ -115,18 +131,25 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, config: Config, first: InitialWeights | None = None) -> "RunFolder":
         """A new run folder, begun with `first`; what is there already is never touched."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
             is_run = (path / "run.json").exists()
             remedy = f"go on with `rookery resume {quote(str(path))}` or " if is_run else ""
             raise RunFolderError(f"{path} exists already; {remedy}choose another folder")
         rules = load_game(config.game)
         if first is not None:
             first.check(rules, config.net)
-        _make_folders(path)
-        write_atomic(path / "config.json", to_json(config).encode())
-        if first is not None:
-            save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
-        _write_identity(path, rules, first.origin if first is not None else None)
+        try:
+            _make_folders(path)
+            write_atomic(path / "config.json", to_json(config).encode())
+            if first is not None:
+                save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
+            _write_identity(path, rules, first.origin if first is not None else None)
+        except BaseException as error:
+            _remove_new(path)
+            if isinstance(error, DiskFull):
+                advice = "free some space and start again"
+                raise DiskFull(f"no room left to create {path}; {advice}") from error
+            raise
         remember(rules)
         return cls(path)
 
@@ -178,8 +201,7 @@ class RunFolder:
 
     def count_weights(self) -> int:
         """How many nets are kept, but for the one it began with."""
-        kept = (self.path / "weights").glob("*.safetensors")
-        return sum(path != _weights_path(self.path, 0) for path in kept)
+        return sum(iteration > 0 for iteration in numbered_files(self.path / "weights"))
 
     def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
         """Write the playing net of `iteration`."""
@@ -192,22 +214,23 @@ class RunFolder:
 
     def load_weights(self, iteration: int | None = None) -> Weights:
         """The newest playing net, or that of `iteration`."""
-        paths = sorted((self.path / "weights").glob("*.safetensors"))
+        paths = numbered_files(self.path / "weights")
         if not paths:
             raise RunFolderError(f"{self.path} has no weights yet; let it train a little longer")
         if iteration is None:
-            return load(paths[-1], self.game_spec())
-        path = _weights_path(self.path, iteration)
-        if path not in paths:
-            known = ", ".join(str(int(path.stem)) for path in paths[-5:])
+            iteration = max(paths)
+            if iteration < (newest := Checkpoint.iteration(self.path)):
+                _note_older(_weights_path(self.path, newest), iteration)
+        if iteration not in paths:
+            known = ", ".join(map(str, list(paths)[-5:]))
             raise RunFolderError(
                 f"{self.path} has no weights of iteration {iteration}; it has {known}"
             )
-        return load(path, self.game_spec())
+        return load(paths[iteration], self.game_spec())
 
     def first_weights(self) -> Weights | None:
         """What the run is to begin with; None if that is nothing, or once it has begun."""
-        if self.origin is None or (self.path / NAME).exists():
+        if self.origin is None or os.path.lexists(self.path / NAME):
             return None
         first = InitialWeights(str(_weights_path(self.path, 0)), self.load_weights(0))
         first.check(self.game, self.config.net)
@@ -216,7 +239,8 @@ class RunFolder:
 
 def hold(folder: Path) -> IO[bytes]:
     """Lock any folder that is trained in until the returned file is closed."""
-    file = open(folder / ".lock", "wb")  # noqa: SIM115
+    file = open_file(folder / ".lock", "ab")  # what a link leads to stays as it is
+    os.utime(file.fileno())
     if not lock_descriptor(file.fileno(), blocking=False):
         file.close()
         raise RunFolderError(f"{folder} is being trained by another process")
@@ -226,6 +250,23 @@ def hold(folder: Path) -> IO[bytes]:
 def _make_folders(run: Path) -> None:
     for folder in (run, run / "weights", run / "replay"):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def _remove_new(run: Path) -> None:
+    """Remove what a run folder consists of before it is whole, and the folder if it is empty."""
+    for name in ("config.json", "run.json"):
+        with suppress(OSError):
+            (run / name).unlink()
+    for name in ("weights", "replay"):
+        shutil.rmtree(run / name, ignore_errors=True)
+    with suppress(OSError):
+        run.rmdir()
+
+
+@cache
+def _note_older(missing: Path, used: int) -> None:
+    """Say once that older weights are used."""
+    _log.warning("note: %s is missing; using the weights of iteration %d instead", missing, used)
 
 
 def _write_identity(run: Path, rules: Game, origin: Origin | None) -> None:

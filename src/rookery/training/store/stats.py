@@ -9,7 +9,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from rookery.base import DiskFull, write_atomic
+from rookery.base import DiskFull, open_file, write_atomic
 
 Line = dict[str, Any]
 MAX_LINE = 1_000_000
@@ -68,10 +68,12 @@ class Stats:
 
     def lines(self) -> Iterator[Line]:
         """Yield all whole lines, oldest first; skip damaged ones, with a note."""
-        if not os.path.exists(self.path):
+        if not os.path.lexists(self.path):
             return
         damaged = 0
-        for raw in self.path.read_bytes().split(b"\n"):
+        with open_file(self.path) as file:
+            content = file.read()
+        for raw in content.split(b"\n"):
             if line := parse_line(raw):
                 yield line
             elif raw.strip():

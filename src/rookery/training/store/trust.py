@@ -42,7 +42,7 @@ def remember(rules: Game) -> None:
         if folder is None:
             raise OSError("there is no home folder")
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(folder / rules.digest, f"{rules.path}\n".encode())
+        write_atomic(folder / rules.digest, os.fsencode(f"{rules.path}\n"))
     except (OSError, RookeryError) as error:
         _log.warning(
             "note: cannot record that %s is trusted (%s); commands that open a run of it "

@@ -10,6 +10,7 @@ A trial whose run was stopped or killed is marked as failed; another one continu
 
 import gc
 import json
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -20,7 +21,14 @@ from typing import Any
 import torch
 
 from rookery.arena import Strength
-from rookery.base import MALFORMED, ConfigError, FileDamaged, RunFolderError, write_atomic
+from rookery.base import (
+    MALFORMED,
+    ConfigError,
+    FileDamaged,
+    RunFolderError,
+    open_file,
+    write_atomic,
+)
 from rookery.learning import LearningDiverged
 from rookery.training.config import Config, apply, from_json, setting_names, to_json
 from rookery.training.factory import train
@@ -93,7 +101,7 @@ class Study:
         self._optuna = _import_optuna()
         self._states = self._optuna.trial.TrialState
         _check_config(config)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
             _check_same(path, config, space)
             return
         path.mkdir(parents=True, exist_ok=True)
@@ -254,7 +262,8 @@ def _check_same(path: Path, config: Config, space: Space) -> None:
     if not (path / "study.json").exists():
         raise RunFolderError(f"{path} exists already and is not a study; choose another folder")
     try:
-        content = json.loads((path / "study.json").read_text(encoding="utf-8"))
+        with open_file(path / "study.json") as file:
+            content = json.load(file)
         known, texts = from_json(json.dumps(content["config"])), content["space"]
     except ConfigError as error:
         raise ConfigError(f"{path / 'study.json'}: {error}") from error
