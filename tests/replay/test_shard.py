@@ -1,6 +1,7 @@
 """Shards: what is written comes back, and what was damaged is noticed."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
