@@ -4,13 +4,14 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzzing import cases, changed_json, mutated, only_clear_errors
-from rookery.base import RookeryError
+from rookery.base import RookeryError, read_arrays
 from rookery.base.files import sign
 from rookery.interface.run_history import read_history
 from rookery.replay import read_shard
@@ -76,26 +77,46 @@ def test_a_damaged_file_is_refused_or_read(data: st.DataObject) -> None:
     check(name, data.draw(mutated((RUN[0] / name).read_bytes())))
 
 
-@cases(0.05)
-@given(st.data())
-def test_a_signed_file_with_other_content_is_refused_or_read(data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from([each for each in files() if each.endswith(".safetensors")]))
+def opened(name: str) -> tuple[Any, str, Any, bytes]:
+    """Return a table of tensors, the name of our entry in it, the entry without digest, the rest."""
     payload = (RUN[0] / name).read_bytes()
     length = int.from_bytes(payload[:8], "little")
     table, body = json.loads(payload[8 : 8 + length]), payload[8 + length :]
-    entry = next(iter(table["__metadata__"]))
-    header = json.loads(table["__metadata__"][entry])
-    digest = next((key for key, value in header.items() if len(str(value)) == 64), None)
-    if digest is not None:
-        header[digest] = "0" * 64
+    ((entry, text),) = table["__metadata__"].items()
+    header = json.loads(text)
+    return table, entry, {**header, "sha256": "0" * 64}, body
+
+
+def signed(table: Any, entry: str, header: Any, body: bytes) -> bytes:
+    """Put a file together again, with the digest of its new content."""
+    if isinstance(table, dict) and isinstance(table.get("__metadata__"), dict):
+        table["__metadata__"][entry] = json.dumps(header)
+    text = json.dumps(table).encode()
+    return sign(len(text).to_bytes(8, "little") + text + body)
+
+
+def signed_files() -> list[str]:
+    return [name for name in files() if name.endswith(".safetensors")]
+
+
+@cases(0.05)
+@given(st.data())
+def test_a_signed_file_with_other_content_is_refused_or_read(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(signed_files()))
+    table, entry, header, body = opened(name)
     if data.draw(st.booleans()):
         header = data.draw(changed_json(header))
     else:
         table = data.draw(changed_json(table))
-    if isinstance(table, dict) and isinstance(table.get("__metadata__"), dict):
-        table["__metadata__"][entry] = json.dumps(header)
-    text = json.dumps(table).encode()
-    check(name, sign(len(text).to_bytes(8, "little") + text + body))
+    check(name, signed(table, entry, header, body))
+
+
+def test_a_file_that_is_signed_again_is_accepted() -> None:
+    for name in signed_files():
+        path = RUN[1] / name
+        path.write_bytes(signed(*opened(name)))
+        read_arrays(path)
+        shutil.copyfile(RUN[0] / name, path)
 
 
 def test_an_undamaged_run_is_read() -> None:
