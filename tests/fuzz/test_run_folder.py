@@ -78,7 +78,7 @@ def test_a_damaged_file_is_refused_or_read(data: st.DataObject) -> None:
 
 
 def opened(name: str) -> tuple[Any, str, Any, bytes]:
-    """Return a table of tensors, the name of our entry in it, the entry without digest, the rest."""
+    """Return the table of a file, the name of our entry, the entry without digest, the body."""
     payload = (RUN[0] / name).read_bytes()
     length = int.from_bytes(payload[:8], "little")
     table, body = json.loads(payload[8 : 8 + length]), payload[8 + length :]
