@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from rookery.base import RookeryError
+from rookery.interface.cli.failures import explain
 
 CAMPAIGN = int(os.environ.get("ROOKERY_FUZZ", "0"))
 SAMPLE = 1000
@@ -89,7 +90,7 @@ def only_clear_errors() -> Iterator[None]:
         with limits():
             yield
     except RookeryError as error:
-        text = str(error)
+        text = explain(error)
         assert text and "\n" not in text and len(text) < 2000, text[:3000]
 
 

@@ -207,8 +207,8 @@ def test_notes_from_a_file_are_shown_as_escapes(rookery: Rookery, own_run: Path)
     with open(own_run / "stats.jsonl", "a") as file:
         file.write(json.dumps(note) + "\n")
     shown = rookery("watch", own_run, "--once").out
-    assert "\\x1b]0;title\\x07" in shown and "\\u202eabc" in shown
-    assert "\x1b" not in shown and "\u202e" not in shown
+    assert "\\x1b]0;title" in shown and "\\u202eabc" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
 
 def test_stray_files_among_weights_and_shards_are_ignored(rookery: Rookery, own_run: Path) -> None:

@@ -173,7 +173,7 @@ def test_two_random_players_do_not_copy_each_other(rookery: Rookery) -> None:
     [
         (["random", "random"], "name the game, as in --game connect4"),
         (["random", "solver", "--game", "conect4"], "did you mean connect4?"),
-        (["random", "minimax:x", "--game", "connect4"], "minimax:4"),
+        (["random", "minimax:x", "--game", "connect4"], "a whole number from 1 to 100"),
         (
             ["random", "minimax:0", "--game", "connect4"],
             "the depth of minimax:0 is '0'",

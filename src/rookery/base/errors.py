@@ -20,8 +20,8 @@ class RookeryError(Exception):
     """An error that the user can fix; the message says what was found, expected, and what to do."""
 
     def __str__(self) -> str:
-        """Return the message in one line, without the middle of a long one."""
-        text, half = super().__str__().replace("\n", " "), LONGEST_MESSAGE // 2
+        """Return the message, without the middle of a long one."""
+        text, half = super().__str__(), LONGEST_MESSAGE // 2
         return text if len(text) <= LONGEST_MESSAGE else f"{text[:half]} ... {text[-half:]}"
 
 
