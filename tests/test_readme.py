@@ -125,8 +125,8 @@ COMMANDS = {
     "--set learning.sync_every=8": Entry("Finished: connect4", TINY),
     "train connect4 --set learning.method=pipeline --set learning.workers=2 "
     "--set learning.accumulate=4": Entry("Finished: connect4", TINY),
-    "train connect4 --cluster 10.0.0.1:6379": Entry("no Ray answers at 10.0.0.1:6379", TINY),
-    "resume runs/connect4-1 --cluster 10.0.0.1:6379": Entry("no Ray answers at 10.0.0.1:6379"),
+    "train connect4 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379", TINY),
+    "resume runs/connect4-1 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379"),
     "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),
     "eval runs/connect4-1 --simulations 0,100,800 --devices cuda:0": Entry("begin-hard"),
 }

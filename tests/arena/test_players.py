@@ -150,9 +150,9 @@ def test_a_noisy_player_plays_the_given_percentage_at_random() -> None:
     [
         ("minimax:x", "the depth of minimax:x is 'x'"),
         ("random:3", "unknown player 'random:3'"),
-        ("random~0", "random moves is 1 to 99"),
-        ("random~100", "random moves is 1 to 99"),
-        ("minimax:1~x", "random moves is 1 to 99"),
+        ("random~0", "random moves in .* expected a whole number from 1 to 99"),
+        ("random~100", "random moves in .* expected a whole number from 1 to 99"),
+        ("minimax:1~x", "random moves in .* expected a whole number from 1 to 99"),
     ],
 )
 def test_a_malformed_name_is_an_error(text: str, message: str) -> None:
