@@ -84,7 +84,7 @@ def test_an_engine_plays_no_other_game(tmp_path: Path) -> None:
 def test_the_timeout_is_a_minute_more_than_the_time_per_move() -> None:
     assert read_engine_spec("uci:cat?movetime=90000").timeout_seconds == 150
     assert read_engine_spec("uci:cat?depth=3&Hash=64").timeout_seconds == 60
-    with pytest.raises(ConfigError, match="movetime in uci:cat.* expected a whole number"):
+    with pytest.raises(ConfigError, match=r"movetime in uci:cat.* expected a whole number"):
         read_engine_spec("uci:cat?movetime=long")
 
 
