@@ -167,15 +167,15 @@ SPIKING = {"kind": "spiking", "steps": 10**9}
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (with_header("config", width=20_000), "net.width is 20000, expected an integer from"),
-        (with_header("config", width=9_000), "expected torch.float32 [9000"),
+        (with_header("config", width=20_000), "net.width is 20000, expected a whole number from"),
+        (with_header("config", width=4_000), "expected torch.float32 [4000"),
         (with_header("config", width=-4), "net.width is -4"),
         (with_header("config", depth=10**7), "net.depth is 10000000"),
         (with_header("config", depth=900), "no tensors for 900 blocks"),
         (with_header("config", depth=2), "blocks.1.first.conv.weight is missing, expected"),
         (with_header("config", depth=0), "expected missing"),
         (with_header("config", **SPIKING), "net.steps is 1000000000"),
-        (with_header("config", decay="half"), "not a Rookery file"),
+        (with_header("config", decay="half"), "net.decay is 'half', expected a number from 0 to 1"),
         (with_header("config", kind=["resnet"]), "net.kind"),
         (with_header("config", surprise=1), "not a Rookery file"),
         (with_header("game", num_actions=10**6), "[1000000"),
