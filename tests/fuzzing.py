@@ -90,7 +90,7 @@ def only_clear_errors() -> Iterator[None]:
         with limits():
             yield
     except RookeryError as error:
-        text = explain(error)
+        text = explain(error) or ""
         assert text and "\n" not in text and len(text) < 2000, text[:3000]
 
 
