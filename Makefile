@@ -8,7 +8,7 @@ RUN := runs/tictactoe-demo
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev kernels test test-slow test-gpu fuzz check format
+.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz check format
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -59,6 +59,17 @@ fuzz: dev
 
 test-gpu: dev
 	$(BIN)/pytest -m gpu
+
+# Needs a GPU and NVIDIA's compute-sanitizer; `overflow` proves that a write out of bounds is seen.
+SANITIZE := PYTORCH_NO_CUDA_MEMORY_CACHING=1 PYTHONPATH=src:tests compute-sanitizer --error-exitcode 9 \
+  --report-api-errors no
+sanitize: dev
+	! $(SANITIZE) --tool memcheck $(BIN)/python tests/gpu_kernels.py chess overflow
+	for tool in memcheck racecheck; do \
+	  for game in tictactoe connect4 chess tests/wide.py; do \
+	    $(SANITIZE) --tool $$tool $(BIN)/python tests/gpu_kernels.py $$game || exit 1; \
+	  done; \
+	done
 
 format: dev
 	$(BIN)/ruff check --fix

@@ -8,8 +8,6 @@ the arena too few edges, as a proof that a write out of bounds ends in an IndexE
 import sys
 from typing import Any
 
-import numpy as np
-
 import rookery.base
 
 rookery.base.parallel = rookery.base.compiled  # before any kernel is defined
@@ -19,24 +17,9 @@ from rookery.arena.lockstep import outcomes, successors  # noqa: E402
 from rookery.games import ONGOING, Board, Game, load_game  # noqa: E402
 from rookery.search import AnalysisSearch, CpuSearch, SearchConfig  # noqa: E402
 from rookery.selfplay import CpuSelfPlay, SelfPlayConfig  # noqa: E402
+from sample_positions import sample_positions  # noqa: E402
 
-MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
 METHODS = ("gumbel", "puct")
-
-
-def positions(rules: Game) -> Any:
-    """The first position or that of the most moves, and random ones up to the end of a game."""
-    stream = np.random.default_rng(1)
-    first = rules.position(MOST_MOVES) if rules.name == "chess" else rules.new_states(1)[0]
-    found, state = [first], rules.new_states(1)[0]
-    while rules.rules.outcome(state) == ONGOING and len(found) < 60:
-        found.append(state.copy())
-        rules.rules.play(state, stream.choice(rules.legal_actions(state)))
-    chosen = [found[0], found[-1], *found[1:-1:15]]
-    roots = rules.blank_states(len(chosen))
-    for index, position in enumerate(chosen):
-        roots[index] = position
-    return roots
 
 
 def search_all(rules: Game, roots: Any, *, simulations: int, is_short: bool = False) -> None:
@@ -96,7 +79,7 @@ def play_games(rules: Game, *, moves: int, max_plies: int) -> None:
 
 def main(name: str, *flags: str) -> None:
     rules = load_game(name)
-    roots = positions(rules)
+    roots = sample_positions(rules)
     if "overflow" in flags:
         search_all(rules, roots[:1], simulations=1, is_short=True)
         return
