@@ -11,7 +11,7 @@ import pytest
 
 import rookery
 from rookery.base import compiled, interpreted
-from rookery.base.compiled import kernel_source, source_digest
+from rookery.base.compiled import kernel_source, remembered_digest, source_digest
 from rookery.games import load_game
 
 SCRIPT = """
@@ -179,3 +179,18 @@ def test_edits_of_constants_that_no_kernel_uses_keep_the_cache(package: Path) ->
     before = source_digest(package)
     (package / "unrelated.py").write_text("LIMIT = 8\n")
     assert source_digest(package) == before
+
+
+def test_the_digest_is_computed_again_only_after_an_edit(tmp_path: Path) -> None:
+    package, folder = tmp_path / "package", tmp_path / "digests"
+    package.mkdir()
+    source = package / "kernels.py"
+    source.write_text("@compiled\ndef one():\n    return 1\n")
+    first = remembered_digest(package, folder)
+    (remembered,) = folder.iterdir()
+    remembered.write_text("0" * 16)
+    assert remembered_digest(package, folder) == "0" * 16
+    remembered.write_text("not a digest")
+    assert remembered_digest(package, folder) == first
+    source.write_text("@compiled\ndef one():\n    return 11\n")
+    assert remembered_digest(package, folder) == source_digest(package) != first

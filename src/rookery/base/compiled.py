@@ -127,12 +127,29 @@ def _is_docstring(node: ast.AST) -> bool:
 
 def _cache_folder() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(home) / "rookery" / source_digest(PACKAGE)
+    cache = Path(home) / "rookery"
     try:
+        folder = cache / remembered_digest(PACKAGE, cache / "digests")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:  # a read-only home
         folder = Path(tempfile.mkdtemp(prefix="rookery-"))
     return folder
+
+
+def remembered_digest(package: Path, folder: Path) -> str:
+    """Return `source_digest`, from a file in `folder` if no source was touched since."""
+    found = ((path, path.stat()) for path in sorted(package.rglob("*.py")))
+    stamps = "".join(f"{path}\0{stat.st_mtime_ns}\0{stat.st_size}\0" for path, stat in found)
+    remembered = folder / hashlib.sha256(os.fsencode(stamps)).hexdigest()[:16]
+    try:
+        digest = remembered.read_text("ascii")
+    except (OSError, ValueError):
+        digest = ""
+    if not re.fullmatch("[0-9a-f]{16}", digest):
+        digest = source_digest(package)
+        folder.mkdir(parents=True, exist_ok=True)
+        remembered.write_text(digest, "ascii")
+    return digest
 
 
 numba.config.CACHE_DIR = str(_cache_folder())
