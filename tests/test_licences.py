@@ -17,10 +17,10 @@ def requirements(name: str, extras: set[str], seen: dict[str, str]) -> dict[str,
     except PackageNotFoundError:  # an extra that is not installed
         return seen
     data = found.metadata
-    licences = [data.get("License-Expression"), data.get("License")]
-    classifiers = data.get_all("Classifier") or []
+    licences = [line for key in ("License-Expression", "License") for line in data.get_all(key, [])]
+    classifiers = data.get_all("Classifier", [])
     licences += [each.split("::")[-1] for each in classifiers if each.startswith("License ::")]
-    seen[name] = " ".join(filter(None, licences))
+    seen[name] = " ".join(licences)
     for line in found.requires or []:
         needed = Requirement(line)
         is_wanted = needed.marker is None or any(

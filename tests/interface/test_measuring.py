@@ -146,7 +146,7 @@ def test_a_match_by_as_many_workers_as_there_are_cores(
         raise ConfigError("seen enough")
 
     monkeypatch.setattr(evaluation_pool, "EvaluationPool", no_pool)
-    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(7))
     words = ["match", "random", "random", "--game", "tictactoe", "--devices", "cpu"]
     for number in ("auto", "3", "99"):
         assert rookery(*words, "--games", "400", "--workers", number).code == 2

@@ -128,7 +128,7 @@ def new_config(*settings: str) -> Config:
 
 @pytest.fixture
 def four_cores_two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))
     monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 

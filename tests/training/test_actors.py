@@ -177,7 +177,7 @@ def test_actors_measure_strength_as_one_process_does(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_actors_follow_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)  # of which half begin
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))  # of which half begin
     idle = ["run.actors=auto", "learning.reuse=0.1", "run.iterations=10"]
     folder = new_run(tmp_path / "idle", *idle)
     train(folder, lambda progress: None)

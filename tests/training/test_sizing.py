@@ -41,7 +41,7 @@ def count(config: Config, devices: tuple[torch.device, ...] = CPU) -> int:
 def test_auto_chooses_threads_or_trainers_by_their_speed(
     monkeypatch: pytest.MonkeyPatch, method: str, speedup: float, trainers: int
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4))
     monkeypatch.setattr(sizing, "thread_speedup", lambda *arguments, **options: speedup)
     assert count(config_with(LearningConfig(method=method))) == trainers
     asked = LearningConfig(method=method, workers="3")

@@ -2,6 +2,7 @@
 
 from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
+from rookery.base.cores import available_cores
 from rookery.base.errors import (
     ConfigError,
     DeviceMissing,
@@ -66,6 +67,7 @@ __all__ = [
     "RookeryError",
     "RunFolderError",
     "UnknownName",
+    "available_cores",
     "check_digest",
     "check_ranges",
     "compiled",

@@ -1,6 +1,5 @@
 """Short measurements that decide how to learn on this machine."""
 
-import os
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -8,6 +7,8 @@ from copy import deepcopy
 import torch
 from torch import nn
 from torch.nn.utils import convert_conv2d_weight_memory_format
+
+from rookery.base import available_cores
 
 ROUNDS = 3
 
@@ -35,7 +36,7 @@ def thread_speedup(net: nn.Module, planes_shape: tuple[int, int, int], *, rows: 
 
     durations = []
     try:
-        for threads in (1, os.cpu_count() or 1):
+        for threads in (1, available_cores()):
             torch.set_num_threads(threads)
             durations.append(fastest_seconds(compute, ROUNDS))
     finally:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from rookery.arena.players.engine_spec import EngineSpec
-from rookery.base import ConfigError
+from rookery.base import ConfigError, available_cores
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -129,7 +129,7 @@ class EnginePool:
 
     def __init__(self, spec: EngineSpec, size: int | None = None) -> None:
         self._spec = spec
-        self._size = size or 2 * (os.cpu_count() or 1)
+        self._size = size or 2 * available_cores()
         self._idle: list[Engine] = []
         self._busy: dict[Engine, tuple[int, float]] = {}
         """The index of the position that an engine searches, and its deadline."""

@@ -1,13 +1,12 @@
 """The engine that a chess program drives: it receives positions and limits, and sends moves."""
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from rookery.base import ConfigError, IllegalPosition, RookeryError
+from rookery.base import ConfigError, IllegalPosition, RookeryError, available_cores
 from rookery.games import LOSS, Action, Board
 from rookery.interface.players import NetRef
 from rookery.interface.uci.command_queue import QUIT, CommandQueue
@@ -175,7 +174,7 @@ class Engine:
         """Return the search; make it and warm it up first if there is none."""
         if self._search is None:
             wanted = self._options.number("Threads") or self._threads
-            torch.set_num_threads(min(wanted, os.cpu_count() or wanted))
+            torch.set_num_threads(min(wanted, available_cores()))
             try:
                 search = self._new_search()
             except MemoryError:

@@ -1,8 +1,8 @@
 """Where actors play: how many there are, on which devices, with how many threads."""
 
-import os
 from dataclasses import dataclass
 
+from rookery.base import available_cores
 from rookery.gpu import find_devices
 from rookery.training.config import RunConfig
 from rookery.workers import Cluster
@@ -32,7 +32,7 @@ def actor_layout(run: RunConfig, cluster: Cluster | None) -> ActorLayout:
     asked = requested_actors(run)
     if cluster is not None:
         return _layout_on(cluster, asked)
-    devices, cores = tuple(map(str, find_devices(run.devices))), os.cpu_count() or 1
+    devices, cores = tuple(map(str, find_devices(run.devices))), available_cores()
     if run.actors == "auto" and devices == ("cpu",):
         size = max(1, cores // 2)
         return ActorLayout(size, cores, devices, sharing=size, threads=1)

@@ -1,13 +1,12 @@
 """Matches and strength tests, by evaluation workers or in this process, with the same result."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 
 from rookery.arena import MatchPlan, MatchReport, PartResult, Strength
-from rookery.base import RookeryError
+from rookery.base import RookeryError, available_cores
 from rookery.games import Game
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.queue import TaskQueue
@@ -98,7 +97,7 @@ def _worthwhile(parts: int, cluster: Cluster | None) -> int:
     """Return the number of workers that saves time, 0 if none does."""
     if cluster is not None:
         return cluster.capacity().cpus
-    cores = os.cpu_count() or 1
+    cores = available_cores()
     return cores if cores > 1 and parts >= MIN_PARTS else 0
 
 
@@ -137,5 +136,5 @@ class EvaluationPool:
         if self._cluster is not None:
             limits = thread_limits(1)
             return self._cluster.start(name, evaluation_worker, None, environment=limits)
-        limits = thread_limits(max(1, (os.cpu_count() or 1) // self._size))
+        limits = thread_limits(max(1, available_cores() // self._size))
         return ProcessWorker(name, evaluation_worker, None, environment=limits)

@@ -1,10 +1,10 @@
 """On which devices trainers run, and how they are started."""
 
-import os
 from dataclasses import dataclass
 
 import torch
 
+from rookery.base import available_cores
 from rookery.training.trainers.trainer import TrainerJob
 from rookery.workers import Cluster, ProcessWorker, Worker, WorkerFunction, thread_limits
 
@@ -45,7 +45,7 @@ class TrainerPlacement:
     ) -> Worker:
         """Start a trainer with the run's `config` and the SHA-256 of its rules file."""
         job = TrainerJob(config, digest, self.device(number))
-        cores = 1 if self.cluster is not None else (os.cpu_count() or 1) // self.workers
+        cores = 1 if self.cluster is not None else available_cores() // self.workers
         threads = self.threads or max(1, cores)
         environment = {**thread_limits(threads), **QUIET}
         if self.cluster is None:

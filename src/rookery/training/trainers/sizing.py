@@ -1,12 +1,11 @@
 """How many trainers learn together."""
 
-import os
 from collections.abc import Sequence
 
 import torch
 from torch import nn
 
-from rookery.base import ConfigError
+from rookery.base import ConfigError, available_cores
 from rookery.games import Game
 from rookery.learning import thread_speedup
 from rookery.nets import max_parts
@@ -66,6 +65,6 @@ def _wanted(
         return len(devices)
     if learning.method == "pipeline":
         return 1
-    cores = os.cpu_count() or 1
+    cores = available_cores()
     speedup = thread_speedup(net, game.planes_shape, rows=learning.batch_size)
     return cores if speedup < TRAINER_SPEEDUP[learning.method] * cores else 1
