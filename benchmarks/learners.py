@@ -16,6 +16,7 @@ and then how long it takes from a kill to the next completed update.
 import argparse
 import multiprocessing
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +41,10 @@ from rookery.training.parts import new_learner, new_window
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.pool import TrainerPool
 from rookery.workers import WorkerEvent
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from worker_processes import worker_processes
 
 SPAWN = multiprocessing.get_context("spawn")
 STEP = 32
@@ -145,7 +150,7 @@ class Bench:
         while len(lesson.learn(1).ranks) < method.workers * (not method.is_local):
             continue
         if method.is_uneven:
-            share_a_core(trainers())
+            share_a_core(worker_processes())
         lesson.learn(STEP)
 
     @contextmanager
@@ -203,7 +208,7 @@ class Bench:
         method = Method("killed", settings, 2)
         with self.lesson(method, apply(self.config, settings)) as lesson:
             self.warm_up(lesson, method)
-            victims = trainers()
+            victims = worker_processes()
             update = min(timed(lesson) for _ in range(5))
             victims[0].kill()
             alone = timed(lesson)
@@ -223,15 +228,9 @@ def timed(lesson: Lesson) -> float:
     return time.perf_counter() - begin
 
 
-def trainers() -> list[psutil.Process]:
-    """Return the processes of the trainers, oldest first."""
-    found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
-    return sorted(found, key=lambda process: process.create_time())
-
-
 def cpu_seconds() -> float:
     """Return the CPU time of this process and the trainers so far."""
-    times = [process.cpu_times() for process in (psutil.Process(), *trainers())]
+    times = [process.cpu_times() for process in (psutil.Process(), *worker_processes())]
     return float(sum(each.user + each.system for each in times))
 
 

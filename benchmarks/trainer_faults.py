@@ -20,13 +20,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from apart import apart
-from faulty_trainers import CONFIG, UnreliablePool, new_pool, processes, window
+from faulty_trainers import CONFIG, UnreliablePool, new_pool, window
 from rank_processes import learn_alone
+from worker_processes import worker_processes
 
 
 def strike(dice: np.random.Generator, trainers: int) -> str:
     """Kill or stop a trainer, if at least one other one runs; return what was done."""
-    found = processes()
+    found = worker_processes()
     if len(found) < min(2, trainers):
         return ""
     victim = found[int(dice.integers(len(found)))]

@@ -1,16 +1,9 @@
 """Evaluation workers that are killed or that fail."""
 
-import psutil
-
 from rookery import __version__
 from rookery.training.evaluation.tasks import PartDone, RunPart
 from rookery.workers import Channel, Message, Ready, WorkerPool
-
-
-def workers() -> list[psutil.Process]:
-    """The processes of pools that are still there."""
-    children = psutil.Process().children()
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+from worker_processes import worker_processes
 
 
 class KilledAtFirstResult(WorkerPool):
@@ -22,7 +15,7 @@ class KilledAtFirstResult(WorkerPool):
         found = super().poll()
         if not self.is_done and any(isinstance(message, PartDone) for _, message in found):
             self.is_done = True
-            for worker in workers():
+            for worker in worker_processes():
                 worker.kill()
         return found
 

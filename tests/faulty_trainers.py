@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 
 from rank_processes import TOGETHER, random_window
@@ -99,9 +98,3 @@ def new_pool(
 def window() -> Any:
     """The window that `rank_processes.learn_alone` learns from."""
     return random_window(RULES, 400)
-
-
-def processes() -> list[psutil.Process]:
-    """The processes of trainers, oldest first."""
-    found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
-    return sorted(found, key=lambda process: process.create_time())

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 import torch
 
@@ -15,6 +14,7 @@ from rookery.nets import Ensemble, GpuEvaluator, NetConfig, build_net
 from rookery.search import SearchConfig, new_search
 from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
+from worker_processes import worker_processes
 
 pytestmark = pytest.mark.gpu
 RULES = load_game("connect4")
@@ -143,7 +143,7 @@ def test_a_killed_actor_is_replaced(tmp_path: Path, device: torch.device) -> Non
 
     def kill(progress: Progress) -> None:
         if progress.iteration == 3 and not killed:
-            workers = [p for p in psutil.Process().children() if "spawn_main" in str(p.cmdline())]
+            workers = worker_processes()
             killed.append(workers[0].pid)
             workers[0].kill()
 

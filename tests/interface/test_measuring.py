@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Mistake, Rookery
-from disturbed import KilledAtFirstResult, workers
+from disturbed import KilledAtFirstResult
 from rookery.arena import (
     MinimaxPlayer,
     Percentage,
@@ -24,6 +24,7 @@ from rookery.interface.players import read_net, read_player_spec
 from rookery.interface.tables import error_table, not_best_table
 from rookery.training import RunFolder
 from rookery.training.evaluation import pool as evaluation_pool
+from worker_processes import worker_processes
 
 
 def test_eval_shows_every_ply_for_each_number_of_simulations(
@@ -133,7 +134,7 @@ def test_a_killed_worker_is_noted_and_the_answer_is_the_same(
         "note: evaluation worker 0 was killed by SIGKILL; restarting in 0.5 s\n"
     )
     assert (disturbed.code, disturbed.out) == (0, alone.out)
-    assert not workers()
+    assert not worker_processes()
 
 
 def test_a_match_by_as_many_workers_as_there_are_cores(

@@ -35,6 +35,8 @@ from rookery.training import (
 from rookery.training.actors.actor import actor_seed
 from rookery.workers import WorkersLost, pool
 from thread_workers import ThreadWorker
+from worker_functions import fail_at_once
+from worker_processes import worker_processes as actors
 
 SMALL = [
     "run.actors=2",
@@ -60,11 +62,6 @@ def new_run(path: Path, *settings: str) -> RunFolder:
 
 def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
-
-
-def actors() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
 def check_rows(folder: RunFolder) -> None:
@@ -124,6 +121,20 @@ def test_an_actor_of_another_version_is_dropped(
     with pytest.raises(WorkersLost, match=f"runs Rookery {rookery.__version__}, expected 99.0"):
         train(folder, lambda progress: None)
     assert not actors()
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_a_run_whose_actors_all_fail_ends_within_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.training.actors.pool.actor", fail_at_once)
+    folder, begun = (
+        new_run(tmp_path / "run", "run.minutes=0.1", "run.iterations=0"),
+        time.monotonic(),
+    )
+    with pytest.raises(WorkersLost, match="this actor always fails"):
+        train(folder, lambda progress: None)
+    assert time.monotonic() - begun < 30  # without a limit, pauses between restarts last minutes
 
 
 class Disturbance:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rookery
-from disturbed import KilledAtFirstResult, fail_at_first_part, workers
+from disturbed import KilledAtFirstResult, fail_at_first_part
 from own_rules import marked_rules
 from random_messages import KNOWN, are_equal, messages
 from rookery.arena import MatchPlan, MatchReport, Strength
@@ -33,6 +33,7 @@ from rookery.training.evaluation.tasks import (
     source_of,
 )
 from rookery.workers import Message, WorkersLost, pack, unpack
+from worker_processes import worker_processes
 
 TICTACTOE, CONNECT4 = load_game("tictactoe"), load_game("connect4")
 PLAN = MatchPlan(games=96, seed=5, opening_plies=2)
@@ -77,7 +78,7 @@ def undisturbed() -> MatchReport:
 def no_orphans() -> Iterator[None]:
     """No worker outlives its pool."""
     yield
-    assert not workers()
+    assert not worker_processes()
 
 
 def test_a_match_is_played_in_this_process(undisturbed: MatchReport) -> None:

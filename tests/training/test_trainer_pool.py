@@ -23,7 +23,6 @@ from faulty_trainers import (
     OutdatedPool,
     UnreliablePool,
     new_pool,
-    processes,
     window,
 )
 from rank_processes import learn_alone, new_learner
@@ -34,6 +33,7 @@ from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.trainers import trainer
 from rookery.training.trainers.pool import TrainerPool
 from rookery.workers import WorkerEvent, WorkersLost
+from worker_processes import worker_processes
 
 UPDATES = 60
 
@@ -47,7 +47,7 @@ def running(
         yield pool, events
     finally:
         pool.close()
-    assert not processes()
+    assert not worker_processes()
 
 
 def until_all_have_joined(pool: TrainerPool, size: int, rows: Window) -> None:
@@ -71,7 +71,7 @@ def test_a_killed_trainer_is_replaced_and_the_result_is_the_same() -> None:
     with running(3) as (pool, events):
         rows = window()
         until_all_have_joined(pool, 3, rows)
-        processes()[0].kill()  # the root
+        worker_processes()[0].kill()  # the root
         begin = time.perf_counter()
         report = pool.learn(rows, 1, progress=0.2)
         assert time.perf_counter() - begin < 10
@@ -86,7 +86,7 @@ def test_a_hung_trainer_is_replaced_after_its_time_limit() -> None:
     with running(2) as (pool, events):
         rows = window()
         until_all_have_joined(pool, 2, rows)
-        processes()[1].send_signal(signal.SIGSTOP)
+        worker_processes()[1].send_signal(signal.SIGSTOP)
         begin = time.perf_counter()
         pool.learn(rows, 1, progress=0.2)
         assert 2 < time.perf_counter() - begin < 10
@@ -99,7 +99,7 @@ def test_a_pool_that_loses_all_trainers_continues_from_the_last_state() -> None:
     with running(2, replace(CONFIG, checkpoint_every=5)) as (pool, _):
         rows = window()
         pool.learn(rows, 20, progress=0.2)
-        for process in processes():
+        for process in worker_processes():
             process.kill()
         assert distance_from_undisturbed(pool, rows) < 2e-3
 
@@ -111,7 +111,7 @@ def test_a_lost_parameter_server_is_replaced_from_the_last_state() -> None:
         rows = window()
         until_all_have_joined(pool, 2, rows)
         pool.learn(rows, 10, progress=0.2)
-        processes()[0].kill()
+        worker_processes()[0].kill()
         assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
@@ -143,7 +143,7 @@ def test_a_pipeline_that_loses_a_part_continues_from_the_last_state(rank: int) -
     def kill_while_it_learns() -> None:
         calls.append(pool.updates)
         if len(calls) == 20:
-            processes()[rank].kill()
+            worker_processes()[rank].kill()
 
     with running(2, PIPELINE) as (pool, events):
         rows = window()
@@ -159,7 +159,7 @@ def test_a_pipeline_that_loses_a_part_before_its_state_was_sent_learns_it_again(
     with running(2, replace(PIPELINE, checkpoint_every=100)) as (pool, _):
         rows = window()
         pool.learn(rows, 12, progress=0.2)
-        processes()[1].kill()
+        worker_processes()[1].kill()
         state = pool.state()
         assert state["updates"] == pool.updates == 12
         assert apart(learn_alone(PIPELINE, 12).state(), state) < 2e-3
@@ -251,8 +251,8 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
 
     def kill(progress: Progress) -> None:
         if progress.iteration == 2 and not killed:
-            killed.append(processes()[0].pid)  # trainers start before actors
-            processes()[0].kill()
+            killed.append(worker_processes()[0].pid)  # trainers start before actors
+            worker_processes()[0].kill()
 
     train(folder, kill)
     folder.change(apply(config, ["run.iterations=6"]))
@@ -273,7 +273,7 @@ def test_a_run_goes_on_when_a_trainer_is_killed_and_resumes(
     )
     assert sum(f"2 trainers {how}: 32 rows" in note for note in notes) == 2
     assert sum("killed by SIGKILL" in note for note in notes) == 1
-    assert not processes()
+    assert not worker_processes()
 
 
 @pytest.mark.slow

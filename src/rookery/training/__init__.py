@@ -12,6 +12,7 @@ from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
+from rookery.workers import preload
 
 __all__ = [
     "RECIPES",
@@ -50,3 +51,5 @@ __all__ = [
     "to_json",
     "train",
 ]
+
+preload(__name__)

@@ -11,7 +11,7 @@ from rookery.workers.pool import (
     WorkersLost,
     WorkerStats,
 )
-from rookery.workers.processes import ProcessWorker, thread_limits
+from rookery.workers.processes import ProcessWorker, preload, thread_limits
 from rookery.workers.ray_session import import_ray, summarize
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "WorkersLost",
     "import_ray",
     "pack",
+    "preload",
     "summarize",
     "thread_limits",
     "unpack",

@@ -1,7 +1,9 @@
-"""Workers as processes of this machine, started with the method `spawn`.
+"""Workers as processes of this machine.
 
-A worker ends with its coordinator, however that ends: the kernel kills it, where it can, and its
-pipe breaks.
+On Linux they are forked from a server process that has imported everything once: a worker starts
+within milliseconds and shares the memory of the imported code. Elsewhere each imports for itself.
+A worker ends with its coordinator, however that ends: the server ends and the kernel kills its
+children, and the worker's pipe breaks.
 """
 
 import ctypes
@@ -10,8 +12,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import MappingProxyType
@@ -20,9 +22,10 @@ from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
 from rookery.workers.pool import Worker
 
-_SPAWN = multiprocessing.get_context("spawn")
+_CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 _PR_SET_PDEATHSIG = 1
 KILL_SECONDS = 5.0
+THREAD_VARIABLES = {"torch": "OMP_NUM_THREADS", "numba": "NUMBA_NUM_THREADS"}
 
 
 class ProcessWorker(Worker):
@@ -36,16 +39,18 @@ class ProcessWorker(Worker):
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`environment` holds variables that libraries read when the worker imports them."""
+        """`environment` holds variables of the worker, such as its `thread_limits`."""
         super().__init__(name)
-        self._connection, theirs = _SPAWN.Pipe()
+        self._connection, theirs = _CONTEXT.Pipe()
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._damage = ""
-        self._process = _SPAWN.Process(
-            target=_run, args=(theirs, os.getpid(), function, job), name=name, daemon=True
+        self._process = _CONTEXT.Process(
+            target=_run,
+            args=(theirs, {**os.environ, **environment}, function, job),
+            name=name,
+            daemon=True,
         )
-        with changed_environment(environment):
-            self._process.start()
+        self._process.start()
         theirs.close()
         self._writer = threading.Thread(target=self._write, name=f"write {name}", daemon=True)
         self._reader.start()
@@ -93,31 +98,28 @@ class ProcessWorker(Worker):
             return
 
 
-@contextmanager
-def changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for the processes that are started inside."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
 def thread_limits(threads: int) -> dict[str, str]:
     """Return the variables that limit the libraries of a worker to some number of threads."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    names = (*THREAD_VARIABLES.values(), "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     return dict.fromkeys(names, str(threads))
 
 
-def _run(connection: Connection, coordinator: int, function: WorkerFunction[Job], job: Job) -> None:
+def preload(module: str) -> None:
+    """Import `module` once, in the process from which workers are forked."""
+    _CONTEXT.set_forkserver_preload([module])
+
+
+def _run(
+    connection: Connection,
+    environment: dict[str, str],
+    function: WorkerFunction[Job],
+    job: Job,
+) -> None:
     """Run the worker function in the new process, and report why if it fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
-    _die_with(coordinator)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _use(environment)
     channel = Channel(connection)
     try:
         function(channel, job)
@@ -128,9 +130,15 @@ def _run(connection: Connection, coordinator: int, function: WorkerFunction[Job]
         sys.exit(1)
 
 
-def _die_with(coordinator: int) -> None:
-    """Ask Linux to kill this process when `coordinator` ends; elsewhere the pipe breaks."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != coordinator:
-            os._exit(1)
+def _use(environment: dict[str, str]) -> None:
+    """Take over variables, after libraries that would have read them were imported.
+
+    Numba reloads all its settings if one of its variables changes, so these are left out.
+    """
+    os.environ.update(
+        {name: text for name, text in environment.items() if not name.startswith("NUMBA_")}
+    )
+    for library in ("torch", "numba"):
+        if (limit := environment.get(THREAD_VARIABLES[library])) and library in sys.modules:
+            module = sys.modules[library]
+            module.set_num_threads(min(int(limit), module.get_num_threads()))

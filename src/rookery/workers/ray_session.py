@@ -6,13 +6,12 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 from rookery.base import RookeryError
-from rookery.workers.processes import changed_environment
 
 CONNECT_SECONDS = 10.0
 DEAD = "The actor is dead because "
@@ -84,7 +83,7 @@ def _loopback_only(ray: Any) -> Iterator[None]:
     constants, changes = ray._private.ray_constants, _local_variables()
     with_clusters, constants.ENABLE_RAY_CLUSTER = constants.ENABLE_RAY_CLUSTER, False
     try:
-        with changed_environment(changes):
+        with _changed_environment(changes):
             yield
     finally:
         constants.ENABLE_RAY_CLUSTER = with_clusters
@@ -105,3 +104,18 @@ def _kept_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, handler)
+
+
+@contextmanager
+def _changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for the processes that are started inside."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
