@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip --disable-pip-version-check install --quiet -c constraints.txt
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 RUN := runs/tictactoe-demo
 # The compilers of GPU kernels, in a folder of their own; without them tests/test_kernels.py is skipped.
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
@@ -23,10 +23,10 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 	$(PIP) -e .
 	touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.torch pyproject.toml
+$(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) -e ".[dev]"
 	-$(PIP) --no-deps --upgrade --target $(VENV)/cuda $(COMPILERS)
-	touch $@ $(VENV)/.installed
+	touch $@
 
 demo: install
 	@if [ -e $(RUN) ]; then \
@@ -42,11 +42,11 @@ check: dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Compiles the kernels that many tests share, while mypy runs.
-kernels: dev
-	PYTHONPATH=tests $(BIN)/python tests/compile_first.py
+# Compiles the kernels that many tests share, while mypy and what it needs are installed and run.
+kernels: install
+	PYTHONPATH=src:tests $(BIN)/python tests/compile_first.py
 
-test: dev
+test:
 	$(MAKE) -j 2 check kernels
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 

@@ -1,11 +1,13 @@
 """Rules files that leave a mark when they are executed, and runs of them that others made."""
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from random_runs import random_run
 from rookery.games import tictactoe
+
+if TYPE_CHECKING:  # the kernels are compiled before pytest is installed
+    import pytest
 
 # The same text everywhere, so that its kernels are compiled once.
 MARKED = (
@@ -21,14 +23,14 @@ def marked_rules(folder: Path) -> tuple[Path, Path]:
     return path, mark
 
 
-def forget_rules(patch: pytest.MonkeyPatch, state: Path | None = None) -> None:
+def forget_rules(patch: "pytest.MonkeyPatch", state: Path | None = None) -> None:
     """Be another process, and with `state` another user."""
     patch.setattr("rookery.games.registry._own_games", {})
     if state is not None:
         patch.setenv("ROOKERY_STATE", str(state))
 
 
-def strangers_run(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def strangers_run(folder: Path, patch: "pytest.MonkeyPatch") -> tuple[Path, Path]:
     """A run of rules that this user has never seen, with their digest, and their mark."""
     rules, mark = marked_rules(folder)
     with patch.context() as theirs:

@@ -184,6 +184,7 @@ def test_ray_has_the_options_of_the_docs() -> None:
 SLOW = (
     "train chess:history=3",  # its kernels are compiled for this command alone
     "resume runs/connect4-1 --cluster 10.0.0.1:6379",
+    "eval connect4 --simulations 0",  # tests/interface/test_measuring.py
     *(name for name in COMMANDS if "data_parallel" in name or "=pipeline" in name),
 )
 

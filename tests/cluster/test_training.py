@@ -54,6 +54,7 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(folder.path).lines() if line["kind"] == kind]
 
 
+@pytest.mark.slow
 def test_a_run_continues_when_an_actor_is_killed(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", apply(recipe_for("tictactoe"), SMALL))
     killed: list[psutil.Process] = []

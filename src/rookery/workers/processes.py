@@ -22,7 +22,10 @@ from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
 from rookery.workers.pool import Worker
 
-_CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+if sys.platform == "linux":
+    _CONTEXT = multiprocessing.get_context("forkserver")
+else:
+    _CONTEXT = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
 KILL_SECONDS = 5.0
 THREAD_VARIABLES = {"torch": "OMP_NUM_THREADS", "numba": "NUMBA_NUM_THREADS"}
