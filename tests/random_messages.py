@@ -7,6 +7,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
 
 from rookery.workers import Message
 
@@ -34,7 +35,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Any:
         return PLAIN
-    if origin is np.ndarray:
+    if origin is np.ndarray or origin is NDArray:  # an alias of its own from NumPy 2.5 on
         return st.sampled_from(DTYPES).flatmap(
             lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_side=0, max_side=3))
         )

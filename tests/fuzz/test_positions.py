@@ -1,9 +1,6 @@
 """Positions and games as text: refused in one line, or read as python-chess reads them."""
 
-import io
-
 import chess
-import chess.pgn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,4 +55,3 @@ def test_a_file_of_games_is_read_or_refused(pgn: str) -> None:
     with only_clear_errors():
         for record in CHESS.read_games(pgn):
             CHESS.replay(record.actions)
-    chess.pgn.read_game(io.StringIO(pgn))

@@ -12,7 +12,7 @@ from rookery.training.store.origin import InitialWeights, Origin, game_spec
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
-from rookery.workers import preload
+from rookery.workers import preload as _preload
 
 __all__ = [
     "RECIPES",
@@ -52,4 +52,4 @@ __all__ = [
     "train",
 ]
 
-preload(__name__)
+_preload(__name__)
