@@ -98,7 +98,7 @@ def check_rows(run: Path) -> Check:
 def check_updates(run: Path) -> Check:
     """Check that every update that was due was made once."""
     found, learning = _checkpoint(run), RunFolder(run).config.learning
-    updates, due = int(found.learner["updates"]), learning.reuse * found.position.rows_made
+    updates, due = int(found.learner["updates"].item()), learning.reuse * found.position.rows_made
     made = updates * learning.batch_size + found.position.rows_owed
     what = (
         f"every update once: {updates} updates of {learning.batch_size} rows and "
@@ -113,7 +113,7 @@ def check_left_over(samples: Sequence[Sample], mistakes: Sequence[str]) -> Check
     still = {
         each.laddr.port
         for each in psutil.net_connections("inet")
-        if each.status == psutil.CONN_LISTEN
+        if each.status == psutil.CONN_LISTEN and each.pid is None  # else it is another program's
     }
     what = (
         f"no orphan, no open port, no unexpected end: {len(used)} ports used, "

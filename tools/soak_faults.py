@@ -179,11 +179,15 @@ class Faults:
         return False
 
     def _jump(self) -> bool:
+        if not self._workers():
+            return False
         jump = self._between((-2 * DAY, 2 * DAY))
         (self._target.control / "clock").write_text(f"{jump:.0f}")
         return True
 
     def _slow_down(self) -> bool:
+        if not self._workers():
+            return False
         slow = self._target.control / "slow"
         slow.write_text(f"{self._between(SLOW_SECONDS):.2f}")
         self._after(self._between(FULL_SECONDS), lambda: slow.unlink(missing_ok=True))
