@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
@@ -276,6 +277,25 @@ def test_games_of_an_interrupted_iteration_are_recorded(tmp_path: Path) -> None:
     shards = (folder.path / "replay").glob("*.safetensors")
     games = sum(len(list(games_in(read_shard(path, game=folder.game)))) for path in shards)
     assert sum(line["selfplay"]["games"] for line in recorded) == games > 0
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_updates_of_trainers_that_are_stopped_are_made_once(tmp_path: Path) -> None:
+    trainers = ["learning.method=distributed", "learning.workers=1", "learning.reuse=20"]
+    folder = new_run(tmp_path / "run", *trainers, "run.checkpoint_every=100")
+    shown: Counter[int] = Counter()
+
+    def stop_within_second_request(progress: Progress) -> None:
+        shown[progress.games] += progress.phase == "learning" and progress.learned is not None
+        if shown[progress.games] > 3:
+            raise Stopped
+
+    train(folder, stop_within_second_request)
+    reached = Checkpoint.load(folder.path)
+    assert reached is not None
+    updates = int(reached.learner["updates"].item())
+    assert updates > 0
+    assert 32 * updates + reached.position.rows_owed == 20 * reached.position.rows_made
 
 
 @pytest.mark.usefixtures("in_threads")

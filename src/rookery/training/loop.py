@@ -283,6 +283,9 @@ class TrainingLoop:
             self.boundary = self._snapshot()
 
     def _snapshot(self) -> Checkpoint:
+        before = self.learner.updates
+        learner = self.learner.state()  # trainers that were interrupted reach their goal first
+        self.rows_owed -= self.learner.config.batch_size * (self.learner.updates - before)
         position = RunPosition(
             iteration=self.run.iteration,
             seconds=self.run.seconds(),
@@ -293,7 +296,7 @@ class TrainingLoop:
             inference=self.selfplay.choice.backend,
             precision=self.learner.precision,
         )
-        return Checkpoint.copy(position, self.learner.state(), self.selfplay.state())
+        return Checkpoint.copy(position, learner, self.selfplay.state())
 
     def _save(self, checkpoint: Checkpoint) -> None:
         if iteration := checkpoint.position.iteration:
