@@ -8,7 +8,7 @@ RUN := runs/tictactoe-demo
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz check format
+.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz soak check format
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -56,6 +56,10 @@ test-slow: dev
 # About an hour: 100,000 cases of hostile input.
 fuzz: dev
 	ROOKERY_FUZZ=100000 $(BIN)/pytest -n auto tests/fuzz
+
+# Three hours on two cores: 1,000 random faults against a training run, which is then repeated without.
+soak: dev
+	$(BIN)/python tools/soak.py
 
 test-gpu: dev
 	$(BIN)/pytest -m gpu

@@ -75,7 +75,7 @@ class Hosts:
             "--object-store-memory=200000000",
             "--block",
         )
-        wait_until(lambda: self._runs("raylet/raylet", name), 60.0)
+        wait_until(lambda: self.has_ray(name), 60.0)
 
     def run(self, name: str, module: str, *arguments: str) -> "subprocess.Popen[str]":
         """Run a Python module on a host, which has its own /tmp/ray."""
@@ -117,10 +117,11 @@ class Hosts:
         for process in self._started:
             process.communicate()
 
-    def _runs(self, program: str, name: str) -> bool:
+    def has_ray(self, name: str) -> bool:
+        """Whether a Ray node runs on a host."""
         for pid in self.pids(name):
             try:
-                if program in Path(f"/proc/{pid}/cmdline").read_text():
+                if "raylet/raylet" in Path(f"/proc/{pid}/cmdline").read_text():
                     return True
             except OSError:
                 continue

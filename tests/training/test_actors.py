@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
@@ -33,6 +34,7 @@ from rookery.training import (
     train,
 )
 from rookery.training.actors.actor import actor_seed
+from rookery.training.store.checkpoint import Checkpoint
 from rookery.workers import WorkersLost, pool
 from thread_workers import ThreadWorker
 from worker_functions import fail_at_once
@@ -267,6 +269,44 @@ def test_a_run_stopped_within_an_iteration_plays_other_games_next(tmp_path: Path
     paths = sorted((folder.path / "replay").glob("*.safetensors"))
     first, second = (read_shard(path, game=folder.game) for path in paths[:2])
     assert first.states[:100].tobytes() != second.states[:100].tobytes()
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_games_of_an_interrupted_iteration_are_recorded(tmp_path: Path) -> None:
+    folder = new_run(tmp_path / "run", "run.moves=400", "learning.reuse=0.001")
+
+    def stop(progress: Progress) -> None:
+        if progress.games:
+            raise Stopped
+
+    for _ in range(2):
+        train(RunFolder(folder.path), stop)
+    recorded, reached = lines(folder, "iteration"), Checkpoint.load(folder.path)
+    assert reached is not None
+    assert [line["iteration"] for line in recorded] == [1, 2] and reached.position.iteration == 2
+    assert recorded[-1]["window"]["rows_made"] == reached.position.rows_made
+    shards = (folder.path / "replay").glob("*.safetensors")
+    games = sum(len(list(games_in(read_shard(path, game=folder.game)))) for path in shards)
+    assert sum(line["selfplay"]["games"] for line in recorded) == games > 0
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_updates_of_trainers_that_are_stopped_are_made_once(tmp_path: Path) -> None:
+    trainers = ["learning.method=distributed", "learning.workers=1", "learning.reuse=20"]
+    folder = new_run(tmp_path / "run", *trainers, "run.checkpoint_every=100")
+    shown: Counter[int] = Counter()
+
+    def stop_within_second_request(progress: Progress) -> None:
+        shown[progress.games] += progress.phase == "learning" and progress.learned is not None
+        if shown[progress.games] > 3:
+            raise Stopped
+
+    train(folder, stop_within_second_request)
+    reached = Checkpoint.load(folder.path)
+    assert reached is not None
+    updates = int(reached.learner["updates"].item())
+    assert updates > 0
+    assert 32 * updates + reached.position.rows_owed == 20 * reached.position.rows_made
 
 
 @pytest.mark.usefixtures("in_threads")

@@ -135,17 +135,15 @@ class TrainingLoop:
 
     def run_iteration(self) -> None:
         """Play, store, learn, publish the weights, record; measure and checkpoint when due."""
-        played: list[SelfPlayReport] = []
-        learned: list[LearnReport] = []
         is_complete = False
         while not is_complete:
             step = self._play()
-            played += self._store(step.played)
-            learned += self._learn()
+            self._store(step.played)
+            self._learn()
             is_complete = step.is_complete
         self.run.iteration += 1
         self._publish()
-        self._record(played, learned)
+        self._record()
         if self._is_due(self.run.config.run.strength_every):
             self.meter.start(self.run.iteration, self.learner.play_net)
         self._mark_boundary()
@@ -170,9 +168,16 @@ class TrainingLoop:
         self.run.record_end()
 
     def stop(self) -> None:
-        """Keep what was reached; an exact run goes back to the end of its last iteration."""
+        """Keep what was reached; an exact run goes back to the end of its last iteration.
+
+        In others the interrupted iteration ends early, so that its games are recorded.
+        """
         self.run.callback = lambda progress: None
         if self.boundary is None or not self._resumes_exactly:
+            self._drain()
+            if self._played:
+                self.run.iteration += 1
+                self._record()
             self.checkpoint()
             return
         self.learner.restore(self.boundary.learner)
@@ -202,22 +207,22 @@ class TrainingLoop:
             self.run.iteration, progress=progress, check=lambda: self._show("self-play")
         )
 
-    def _store(self, played: tuple[Played, ...]) -> list[SelfPlayReport]:
+    def _store(self, played: tuple[Played, ...]) -> None:
         """Add rows to the window and to a shard on disk; learning from them is now due."""
         for each in played:
+            self._played.append(each.report)
             if count(each.rows):
                 number = self.window.add(each.rows)
                 write_shard(self.run.shard(number), each.rows, game=self.window.game)
                 self.rows_owed += self.learner.config.reuse * count(each.rows)
             games = self.run.shown.games + each.report.games
             self._show("learning", games=games, played=each.report)
-        return [each.report for each in played]
 
-    def _learn(self) -> list[LearnReport]:
+    def _learn(self) -> None:
         """Make all updates that are due."""
         size, before = self.learner.config.batch_size, self.learner.updates
         if self.rows_owed < size:
-            return []
+            return
         try:
             report = self.learner.learn(
                 self.window,
@@ -228,8 +233,8 @@ class TrainingLoop:
         finally:
             self.rows_owed -= size * (self.learner.updates - before)
         if report is not None:
+            self._learned.append(report)
             self._show("learning", learned=report, rows_made=self.window.rows_made)
-        return [report] if report else []
 
     def _check_learning(self) -> None:
         self.selfplay.attend()
@@ -241,13 +246,11 @@ class TrainingLoop:
             net, self.run.iteration, lambda: self.run.folder.pack_weights(net, step=step)
         )
 
-    def _record(self, played: list[SelfPlayReport], learned: list[LearnReport]) -> None:
+    def _record(self) -> None:
         """Record one line per iteration; on a GPU one iteration late.
 
         What actors send after the line of an iteration belongs to the next one.
         """
-        self._played += played
-        self._learned += learned
         if self._played and self._recorded < self.run.iteration:
             self._recorded += 1
             self.run.record_iteration(
@@ -266,10 +269,13 @@ class TrainingLoop:
 
     def _drain(self) -> None:
         """Store what is still in flight."""
-        played = self._store(self.selfplay.drain())
+        played = self.selfplay.drain()
+        self._store(played)
         learned = self.learner.drain()
+        if learned:
+            self._learned.append(learned)
         if played or learned:
-            self._record(played, [learned] if learned else [])
+            self._record()
 
     def _mark_boundary(self) -> None:
         """Remember the end of an iteration, if a run that is stopped goes back to it."""
@@ -277,6 +283,9 @@ class TrainingLoop:
             self.boundary = self._snapshot()
 
     def _snapshot(self) -> Checkpoint:
+        before = self.learner.updates
+        learner = self.learner.state()  # trainers that were interrupted reach their goal first
+        self.rows_owed -= self.learner.config.batch_size * (self.learner.updates - before)
         position = RunPosition(
             iteration=self.run.iteration,
             seconds=self.run.seconds(),
@@ -287,7 +296,7 @@ class TrainingLoop:
             inference=self.selfplay.choice.backend,
             precision=self.learner.precision,
         )
-        return Checkpoint.copy(position, self.learner.state(), self.selfplay.state())
+        return Checkpoint.copy(position, learner, self.selfplay.state())
 
     def _save(self, checkpoint: Checkpoint) -> None:
         if iteration := checkpoint.position.iteration:
