@@ -119,7 +119,7 @@ class Faults:
         return time.monotonic() - self._hit_at.get(name, -seconds) >= seconds
 
     def _workers(self, role: str = "") -> list[psutil.Process]:
-        children = self._target.coordinator().children()
+        children = self._target.coordinator().children(recursive=True)
         return [each for each in children if WORKER.match(each.name()) and role in each.name()]
 
     def _victim(self, *, is_fatal: bool = True) -> psutil.Process | None:

@@ -2,7 +2,7 @@
 
     ROOKERY_SOAK=FOLDER python tools/soak_run.py train|resume ...
 
-Workers are started with the method `spawn` and import this file, too. In each process a thread
+Workers import this file, too. In each process a thread
 reads the files of the control folder several times per second:
 
     clock      seconds by which time.time() is wrong

@@ -161,7 +161,7 @@ if __name__ == "__main__":
 """
 
 
-def test_no_worker_outlives_a_killed_coordinator(tmp_path: Path) -> None:
+def test_no_worker_outlives_a_killed_coordinator_even_if_it_hangs(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
     paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
@@ -172,6 +172,7 @@ def test_no_worker_outlives_a_killed_coordinator(tmp_path: Path) -> None:
         assert parent.stdout is not None
         pids = [int(word) for word in parent.stdout.readline().split()]
         assert len(pids) == 2 and all(map(psutil.pid_exists, pids))
+        os.kill(pids[0], signal.SIGSTOP)
         parent.kill()
         deadline = time.monotonic() + 5.0
         while any(map(_is_alive, pids)) and time.monotonic() < deadline:

@@ -14,9 +14,11 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import MappingProxyType
+from typing import Any
 
 from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
@@ -122,6 +124,9 @@ def _run(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _let_server_end()
+        # A lock that Numba creates would otherwise be left behind when this process is killed.
+        multiprocessing.set_start_method("fork", force=True)
     _use(environment)
     channel = Channel(connection)
     try:
@@ -131,6 +136,17 @@ def _run(
     except Exception as error:
         channel.fail(error)
         sys.exit(1)
+
+
+def _let_server_end() -> None:
+    """Close this worker's copy of the pipe whose end tells the server that its owner has gone.
+
+    Workers inherit it to start processes themselves. A worker that hangs would keep the server, and
+    thus itself, alive after its coordinator.
+    """
+    server: Any = forkserver._forkserver
+    os.close(server._forkserver_alive_fd)
+    server._forkserver_alive_fd = None
 
 
 def _use(environment: dict[str, str]) -> None:
