@@ -8,7 +8,7 @@ RUN := runs/tictactoe-demo
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz soak check format
+.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz soak audit check format
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -63,6 +63,12 @@ soak: dev
 
 test-gpu: dev
 	$(BIN)/pytest -m gpu
+
+# Asks PyPI for known vulnerabilities of the pinned packages; make test checks their licences.
+audit:
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/pip --disable-pip-version-check install --quiet pip-audit
+	$(VENV)-audit/bin/pip-audit -r constraints.txt --no-deps --disable-pip --strict
 
 # Needs a GPU and NVIDIA's compute-sanitizer; `overflow` proves that a write out of bounds is seen.
 SANITIZE := PYTORCH_NO_CUDA_MEMORY_CACHING=1 PYTHONPATH=src:tests compute-sanitizer --error-exitcode 9 \
