@@ -280,7 +280,9 @@ def test_games_that_arrive_while_the_learner_learns_begin_the_next_iteration() -
     cluster = FakeCluster(cpus=2, gpus=0)
     actors = new_actors(new_config("run.cluster=local", "run.devices=cpu"), cluster)
     (worker,) = cluster.workers
-    worker.outbox = [ActorReady(__version__, 256), games_played(1, actors.positions)]
+    worker.say_ready()
+    actors.attend()
+    worker.outbox = [games_played(1, actors.positions)]
     assert actors.play(0, progress=0.0, check=lambda: None).is_complete
     worker.outbox = [games_played(2, actors.positions)]
     actors.attend()
@@ -295,9 +297,11 @@ def test_an_interrupted_iteration_gives_what_has_arrived() -> None:
     config = new_config("run.cluster=local", "run.devices=cpu", "run.mode=phased")
     actors = new_actors(config, cluster)
     (worker,) = cluster.workers
-    worker.outbox = [ActorReady(__version__, 256), games_played(1, 9)]
+    worker.say_ready()
 
     def stop() -> None:
+        worker.outbox = [games_played(1, 9)]
+        actors.attend()
         raise Stopped
 
     with pytest.raises(Stopped):

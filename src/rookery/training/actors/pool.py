@@ -8,7 +8,7 @@ games played with older ones are stale, and by how much is in the statistics. On
 """
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from statistics import mean, median
@@ -82,10 +82,9 @@ class ActorPool:
         """Positions of an iteration."""
         self._pool: WorkerPool | None = None
         self._weights = NewWeights(0, b"")
-        self._orders: Counter[int] = Counter()
+        self._orders: defaultdict[int, set[int]] = defaultdict(set)
         """Orders that each actor has not yet carried out."""
         self._last_order = 0
-        self._received: set[int] = set()
         self._arrived: list[Played] = []
         self._leaving: set[int] = set()
         self._slow: Counter[int] = Counter()
@@ -232,15 +231,14 @@ class ActorPool:
         if message.games < self.games_each:
             what = f"has no memory for {self.games_each} games"
             self.pool.report_event(number, what, f"continues with {message.games}")
-        self._orders[number] = 0
+        self._orders[number].clear()
         self._queue.welcome(number)
         self.pool.send(number, self._weights)
 
     def _receive(self, number: int, message: GamesPlayed) -> None:
-        self._orders[number] -= 1
-        if message.order in self._received:  # a repaired connection may deliver twice
+        if message.order not in self._orders[number]:  # a repaired connection may deliver twice
             return
-        self._received.add(message.order)
+        self._orders[number].remove(message.order)
         self._positions += message.report.positions
         self._played[number] += message.report.positions
         self._staleness.append(self._iteration - message.version)
@@ -256,9 +254,9 @@ class ActorPool:
                     self._leaving.remove(number)
                     self.pool.retire(number, "is not needed: games wait for the learner")
                 continue
-            while self._orders[number] < each:
-                self._orders[number] += 1
+            while len(self._orders[number]) < each:
                 self._last_order += 1
+                self._orders[number].add(self._last_order)
                 order = Play(self._last_order, moves, self._progress, self._iteration)
                 self.pool.send(number, order)
 
