@@ -1,6 +1,6 @@
-"""Self-play of chess on two cores: Rookery beside python-chess with a search over dictionaries.
+"""Self-play of chess on two cores: Rookery compared with python-chess and a search over dicts.
 
-Everybody plays with the same untrained residual net, 32 simulations a move, one process on each
+All play with the same untrained residual network, 32 simulations per move, one process on each
 core with one thread, and the whole loop is timed: search, moves, new games, training samples.
 
     rookery       our self-play, as many games in step as are best
@@ -14,7 +14,7 @@ They take turns, in several rounds; compiling and the first moves are not timed.
 
 Prints a line for each contestant after each round, the median of the rounds so far: positions a
 second by the clock, and by processor time, as if the cores were free; then ratios of the second,
-which is the one to trust beside other work.
+which is the one to trust when other work runs on the machine.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def new_net(options: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def bare_forwards(evaluator: Any, batch: int, seconds: float) -> float:
-    """Evaluations a second of processor time, of the net alone."""
+    """Evaluations per second of processor time, of the net alone."""
     import numpy as np
 
     planes = np.random.default_rng(0).random((batch, *evaluator.planes_shape), np.float32)
@@ -154,7 +154,7 @@ def work(name: str, core: int, options: argparse.Namespace, together: Any, answe
 
 
 def on_all_cores(name: str, options: argparse.Namespace) -> Rate:
-    """One round of a contestant: a process a core, begun together; their sum."""
+    """One round of a contestant: one process per core, started together; return the sum."""
     context = multiprocessing.get_context("spawn")
     together, answers = context.Barrier(options.cores), context.Queue()
     processes = [

@@ -1,6 +1,6 @@
-"""Self-play of chess on one GPU: Rookery beside mctx with pgx, and beside the bare net.
+"""Self-play of chess on one GPU: Rookery compared with mctx + pgx and the bare network.
 
-Everybody plays 32 simulations a move with an untrained residual net of width 128 and depth 6; games
+All play 32 simulations per move with an untrained residual network of width 128 and depth 6; games
 end after 512 plies at the latest. The whole loop is timed, records on the host included, compiling
 is not. Each contestant and batch is a process of its own, several stretches long; the best batch of
 each counts. Ours first plays some 400 quick moves, so that the games are spread from opening to
@@ -107,7 +107,7 @@ def print_waves(setting: Setting, options: argparse.Namespace) -> None:
     wall, parts, kernels = wave_times(selfplay, PLIES["rookery"])
     parts["gaps"] = wall - sum(parts.values())
     words = ", ".join(f"{name} {us:.0f}" for name, us in parts.items())
-    print(f"{setting.batch:,} games, microseconds a wave of {wall:.0f}: {words}")
+    print(f"{setting.batch:,} games, microseconds per wave of {wall:.0f}: {words}")
     for name, us in Counter(kernels).most_common(options.kernels):
         print(f"    {us:8.1f}  {name[:120]}")
 

@@ -1,4 +1,4 @@
-"""Perft of chess on one core, six positions, beside rust-chess and python-chess.
+"""Perft of chess on one core, six positions, compared with rust-chess and python-chess.
 
 Nothing is counted in bulk: every last move is made. rust-chess (the crate `chess` behind a Python
 package) and python-chess are walked through from Python, which is how they are used here; they get
@@ -133,7 +133,7 @@ def python_chess() -> Perft:
 
 
 def rate(perft: Perft, case: Case, *, plies_less: int) -> float:
-    """Millions of leaves a second."""
+    """Millions of leaves per second."""
     start = time.process_time()
     found = perft(case.fen, case.depth - plies_less)
     elapsed = time.process_time() - start

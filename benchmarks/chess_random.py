@@ -1,4 +1,4 @@
-"""Random games of chess, a move a step: our rules beside pgx, on one GPU and on one core.
+"""Random games of chess, one move per step: our rules compared with pgx, on one GPU and one core.
 
 A step draws one of the legal moves, makes it and begins a new game where that ended. Two figures
 of ours: with all of the rules, repetition and insufficient material too, as pgx plays; and legal
@@ -10,7 +10,7 @@ are not timed; the games have been under way for some 200 moves.
 
 PYTHON is an interpreter with jax (for CUDA), mctx and pgx, whose compiling comes first, for all
 batches at once (`--stage prepare` does only that). Prints a line for each contestant; on a core,
-steps a second of processor time.
+steps per second of processor time.
 """
 
 import argparse

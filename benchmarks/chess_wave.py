@@ -25,7 +25,7 @@ def part_of(kernel: str) -> str:
 
 
 def wave_times(selfplay: Any, moves: int) -> tuple[float, dict[str, float], dict[str, float]]:
-    """Microseconds a wave: by the clock, by part, and by kernel."""
+    """Microseconds per wave: by the clock, by part, and by kernel."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 

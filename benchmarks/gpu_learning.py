@@ -1,4 +1,4 @@
-"""Learning on one GPU: rows a second beside what the device could do at most.
+"""Learning on one GPU: rows per second, compared with the limits of the device.
 
 The floor of an update is the sum, over its operations, of the longer of two times:
 multiplications at the rate of a large bfloat16 matrix product, and bytes at the rate of a large
@@ -33,7 +33,7 @@ def seconds_of(call: Callable[[], object], repeat: int) -> float:
 
 
 def limits() -> tuple[float, float]:
-    """Multiply-adds (times two) and bytes a second of this device."""
+    """Multiply-adds (times two) and bytes per second of this device."""
     import torch
 
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
@@ -102,7 +102,7 @@ def main() -> None:
         seconds = update_seconds(options, compiled=compiled)
         print(
             f"c{options.width}b{options.depth}, batch {options.batch}, "
-            f"{'compiled' if compiled else 'as it is'}: {1000 * seconds:.2f} ms an update, "
+            f"{'compiled' if compiled else 'as it is'}: {1000 * seconds:.2f} ms per update, "
             f"{options.batch / seconds / 1e6:.2f} M rows/s; "
             f"{by_operations / seconds:.2f} of the floor by operations "
             f"({1000 * by_operations:.2f} ms), {by_flops / seconds:.2f} of multiplications alone "

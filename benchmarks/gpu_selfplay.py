@@ -1,4 +1,4 @@
-"""Self-play of Connect Four on one GPU: Rookery beside mctx with pgx, and beside the bare net.
+"""Self-play of Connect Four on one GPU: Rookery compared with mctx + pgx and the bare network.
 
 Everybody plays with the same untrained residual nets and the same number of simulations; the whole
 loop is timed, records on the host included, compiling is not. Each contestant and setting is a
@@ -28,7 +28,7 @@ WARM_UP_MOVES = 6
 
 
 def bare_forwards(evaluator: Any, shape: tuple[int, ...], seconds: float) -> float:
-    """Evaluations a second of the net alone, captured in a graph, on boards of random stones.
+    """Evaluations per second of the net alone, captured in a graph, on boards of random stones.
 
     On empty boards the device draws less power and runs faster, which no game allows.
     """

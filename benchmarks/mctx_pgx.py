@@ -166,7 +166,7 @@ def mctx_play(env: Any, setting: Setting) -> Any:
 def fastest_net(
     setting: Setting, env: Any, states: Any, *, seconds: float, dtypes: tuple[str, ...]
 ) -> Any:
-    """The precision of the faster bare forward, its net, and its evaluations a second."""
+    """The precision of the faster bare forward, its net, and its evaluations per second."""
     import jax
 
     forward, rates = jax.jit(jax_forward), {}

@@ -1,7 +1,7 @@
 """Self-play of Connect Four on one core: Rookery, mctx with pgx, alpha-zero-general.
 
 Everybody plays with a residual net of width 32 and depth 3 (an untrained one: every move is
-equally good to it), 32 simulations a move, and the whole loop is timed: search, moves, new games,
+equally good to it), 32 simulations per move, and the whole loop is timed: search, moves, new games,
 training samples brought to the host. Compiling and the first games are not.
 
     mctx                Gumbel search on pgx's rules with auto-reset, one compiled scan; the better

@@ -1,4 +1,4 @@
-"""One position of chess: nodes a second by leaves a wave, beside the bare net at that batch.
+"""One position of chess: nodes per second by leaves per wave, compared with the bare network.
 
     python benchmarks/single_position.py [--devices cuda:0] [--nets 32x4,128x6] [--leaves 1,4,16]
 
@@ -64,7 +64,7 @@ def rate(call: Callable[[], int], seconds: float) -> float:
 
 
 def measure(rules: Game, evaluator: Any, leaves: int, seconds: float) -> str:
-    """One wave size: the search, and the bare net beside it."""
+    """One wave size: the search, and the bare network at the same batch size."""
     planes = np.random.default_rng(1).random((leaves, *rules.planes_shape), np.float32)
     config = SearchConfig()
     search = AnalysisSearch(rules, evaluator, config=config, max_nodes=MOST_NODES, leaves=leaves)

@@ -1,4 +1,4 @@
-"""Spiking beside residual: the same rows, sizes and updates, timed and measured.
+"""Spiking and residual networks: the same rows, sizes and updates, timed and measured.
 
     python benchmarks/spiking.py RUN [--device cpu] [--updates 192] [--seconds 60] [--steps 4]
 
