@@ -83,7 +83,13 @@ def check_whole_loop(config: Config, path: Path) -> list[Progress]:
     return seen
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "recipe",
+    [  # without a GPU, recipes for one differ only in what is shortened here
+        pytest.param(name, marks=pytest.mark.slow) if name.endswith("-gpu") else name
+        for name in RECIPES
+    ],
+)
 def test_a_shortened_recipe_runs_the_whole_loop(recipe: str, tmp_path: Path) -> None:
     seen = check_whole_loop(shortened(RECIPES[recipe]()), tmp_path / "run")
     phases = list(dict.fromkeys(progress.phase for progress in seen))
