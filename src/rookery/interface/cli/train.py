@@ -14,6 +14,7 @@ from rookery.interface.cli.settings import (
     Actors,
     ClusterAddress,
     Devices,
+    Iterations,
     Minutes,
     Recipe,
     Settings,
@@ -43,6 +44,7 @@ def train(
         ),
     ] = None,
     minutes: Minutes = None,
+    iterations: Iterations = None,
     settings: Settings = None,
     devices: Devices = "auto",
     actors: Actors = None,
@@ -62,7 +64,8 @@ def train(
     if first is not None:
         start = replace(start, net=first.weights.header.config)
     where = placement(devices, actors, cluster)
-    config = with_options(start, minutes, [*where, *(settings or ())])
+    options = [*where, *(settings or ())]
+    config = with_options(start, minutes, options, iterations=iterations)
     device = check_hardware(config)
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
     console, origin = screen(), f", starting from {first.source}" if first else ""
@@ -84,6 +87,7 @@ def free_folder(parent: Path, name: str) -> Path:
 def resume(
     run: Annotated[Path, typer.Argument(help="Resume the run in this folder.")],
     minutes: Minutes = None,
+    iterations: Iterations = None,
     settings: Settings = None,
     devices: Devices = "",
     actors: Actors = None,
@@ -98,7 +102,8 @@ def resume(
 
     folder = RunFolder(run, trust_rules=trust_rules)
     where = placement(devices, actors, cluster)
-    config = with_options(folder.config, minutes, [*where, *(settings or ())])
+    options = [*where, *(settings or ())]
+    config = with_options(folder.config, minutes, options, iterations=iterations)
     check_hardware(config)
     console, past = screen(), read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
