@@ -76,6 +76,16 @@ COMMANDS = {
     "resume runs/tictactoe-demo --minutes 2": Entry(
         "3 iterations", "--set run.minutes=0 --set run.iterations=3"
     ),
+    "train tictactoe --run runs/kept --iterations 6 "
+    "--set run.checkpoint_every=2 --set run.keep_checkpoints=3": Entry(
+        "6 iterations", f"{TINY} --set run.iterations=6"
+    ),
+    "resume runs/kept --at 4": Entry("Finished: tictactoe in runs/kept-at-4"),
+    "checkpoint runs/kept good": Entry("Kept iteration 6 as good"),
+    "checkpoint runs/kept": Entry("2, 4, 6, good"),
+    "resume runs/kept --at good --iterations 8 --set learning.learning_rate=5e-4": Entry(
+        "Finished: tictactoe in runs/kept-at-good"
+    ),
     '.venv/bin/pip install ".[export]"': Entry("export = ["),
     "export runs/tictactoe-demo tictactoe.onnx": Entry("planes [N, 2, 3, 3] float32"),
     "export connect4 connect4.onnx": Entry("policy [N, 7] logits"),

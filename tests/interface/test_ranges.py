@@ -42,6 +42,7 @@ def test_a_setting_out_of_range_creates_nothing(
     [
         (["train", "tictactoe", "--actors"], "run.actors", "from 0 to 1,024"),
         (["train", "tictactoe", "--minutes"], "run.minutes", "from 0 to 10,000,000"),
+        (["train", "tictactoe", "--iterations"], "--iterations", "from 0 to 1,000,000,000"),
         (["tune", "tictactoe", "--trials"], "--trials", "from 1 to 1,000,000"),
         (["match", "random", "random", "--game", "tictactoe", "--games"], "--games", "from 2 to "),
         (["match", "random", "random", "--game", "tictactoe", "--seed"], "--seed", "from 0 to 9,"),

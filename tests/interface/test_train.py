@@ -63,6 +63,22 @@ def test_minutes_replace_the_length_of_the_recipe(
     assert settings["minutes"] == 0.001 and settings["iterations"] == 0
 
 
+@pytest.mark.parametrize(("minutes", "kept"), [([], 2.0), (["--minutes", "9"], 9.0)])
+def test_iterations_are_the_setting_and_keep_the_time_limit(
+    rookery: Rookery, tiny: list[str], tmp_path: Path, minutes: list[str], kept: float
+) -> None:
+    run, limits = tmp_path / "run", ["--set", "run.strength_every=0"]
+    limits += [] if minutes else ["--set", "run.minutes=2"]
+    answer = rookery(
+        "train", "tictactoe", "--run", run, *tiny[2:], *limits, *minutes, "--iterations", 1
+    )
+    assert answer.code == 0 and "1 iterations" in answer.out
+    assert (config_of(run)["run"]["iterations"], config_of(run)["run"]["minutes"]) == (1, kept)
+    assert rookery("resume", run, "--iterations", 2).code == 0, "in total, not in addition"
+    assert kinds(run).count("iteration") == 2
+    assert config_of(run)["run"]["minutes"] == kept
+
+
 def test_a_rules_file_is_trained_by_its_absolute_path(
     rookery: Rookery, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

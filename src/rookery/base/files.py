@@ -53,6 +53,14 @@ def write_atomic(path: Path, payload: bytes) -> None:
         raise
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make `target` a hard link to a safetensors file, or a copy where that is impossible."""
+    try:
+        os.link(source, target)
+    except OSError:
+        write_atomic(target, read_file(source))
+
+
 def pack_arrays(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
     """Return named arrays and a JSON header as a safetensors file; records become bytes."""
     # ascontiguousarray would turn scalars into [1]
@@ -147,7 +155,9 @@ def peek_header(path: Path) -> dict[str, Any]:
     with open_file(path) as file:
         start = file.read(8)
         length = min(int.from_bytes(start, "little"), _MAX_HEADER)
-        return read_header(start + file.read(length), str(path))
+        header = read_header(start + file.read(length), str(path))
+    header.pop(_DIGEST, None)
+    return header
 
 
 def numbered_files(folder: Path) -> dict[int, Path]:

@@ -8,7 +8,8 @@ from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.recipes import RECIPES, recipe_for
 from rookery.training.shipped import load_shipped, shipped_names, shipped_search
 from rookery.training.store.folder import Identity, RunFolder, read_config, read_identity
-from rookery.training.store.origin import InitialWeights, Origin, game_spec
+from rookery.training.store.kept import find_checkpoints, keep_named
+from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
@@ -20,6 +21,7 @@ __all__ = [
     "Identity",
     "InitialWeights",
     "Origin",
+    "Parent",
     "PlayerSpec",
     "Progress",
     "ProgressCallback",
@@ -34,8 +36,10 @@ __all__ = [
     "check_hardware",
     "default_space",
     "describe_damage",
+    "find_checkpoints",
     "from_json",
     "game_spec",
+    "keep_named",
     "load_shipped",
     "measure_over",
     "note_damage",

@@ -39,6 +39,7 @@ class RunConfig:
         "iterations": (0, MAX_ITERATION),
         "moves": (1, 100_000),
         "checkpoint_every": (1, MAX_ITERATION),
+        "keep_checkpoints": (1, 10_000),
         "strength_every": (0, MAX_ITERATION),
         "strength_simulations": (0, MAX_SIMULATIONS),
         "max_lag": (0, 1000),
@@ -54,6 +55,8 @@ class RunConfig:
     """Moves that every game makes in one iteration."""
     checkpoint_every: int = 10
     """Iterations between checkpoints."""
+    keep_checkpoints: int = 1
+    """Checkpoints that stay, the newest included; `rookery resume RUN --at` continues from one."""
     strength_every: int = 20
     """Iterations between measurements of strength; 0 = never."""
     strength_simulations: int = 32

@@ -302,4 +302,4 @@ class TrainingLoop:
         if iteration := checkpoint.position.iteration:
             net, step = self.learner.play_net, self.learner.updates
             self.run.folder.save_weights(net, iteration=iteration, step=step)
-        checkpoint.save(self.run.folder.path)
+        self.run.save_checkpoint(checkpoint)

@@ -7,14 +7,16 @@ from pathlib import Path
 import torch
 
 from rookery.arena import Strength
-from rookery.base import numbered_files
+from rookery.base import FileDamaged, numbered_files
 from rookery.gpu import GpuMonitor
 from rookery.learning import LearnReport
 from rookery.replay import Window, WindowStatistics, shard_path
 from rookery.selfplay import SelfPlayReport
 from rookery.training.config import Config
 from rookery.training.progress import Progress, ProgressCallback
+from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.store.folder import RunFolder
+from rookery.training.store.kept import drop_older, keep_older
 from rookery.training.store.stats import Stats
 from rookery.workers import WorkerEvent
 
@@ -157,6 +159,18 @@ class Run:
     def shard(self, number: int) -> Path:
         """Return the path of a shard."""
         return shard_path(self.folder.path / "replay", number)
+
+    def save_checkpoint(self, new: Checkpoint) -> None:
+        """Replace the checkpoint; with `run.keep_checkpoints` the last ones before it stay."""
+        path, newest = self.folder.path, new.position.iteration
+        kept = self.config.run.keep_checkpoints - 1
+        if kept:
+            try:
+                keep_older(path, newest=newest)
+            except FileDamaged as error:
+                self.note(f"the checkpoint before iteration {newest} is not kept: {error}")
+        new.save(path)
+        drop_older(path, newest=newest, kept=kept)
 
     def delete_shards(self, needed: tuple[int, ...]) -> None:
         """Delete all shards but the needed ones."""

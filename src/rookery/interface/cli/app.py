@@ -11,6 +11,7 @@ import typer
 
 from rookery import __version__
 from rookery.interface.cli.analyse import analyse
+from rookery.interface.cli.checkpoint import checkpoint
 from rookery.interface.cli.eval import evaluate
 from rookery.interface.cli.export import export
 from rookery.interface.cli.failures import USAGE, explain
@@ -38,6 +39,7 @@ logging.getLogger("rookery").addHandler(Notes())
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("train")(train)
 app.command("resume")(resume)
+app.command("checkpoint")(checkpoint)
 app.command("tune")(tune)
 app.command("watch")(watch)
 app.command("play")(play)

@@ -38,6 +38,16 @@ Minutes = Annotated[
         help="Train until the run has taken this long in total, instead of a number of iterations.",
     ),
 ]
+Iterations = Annotated[
+    int | None,
+    typer.Option(
+        "--iterations",
+        parser=whole(0, "MAX_ITERATION"),
+        metavar="N",
+        help="Train until the run has made N iterations in total; 0 = no limit. A time limit, of "
+        "--minutes or of the recipe, still applies: the run ends at whichever comes first.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
@@ -164,12 +174,18 @@ def start_from(game: str, recipe: str | None, devices: str) -> "Config":
 
 
 def with_options(
-    config: "Config", minutes: float | None, settings: Iterable[str] | None
+    config: "Config",
+    minutes: float | None,
+    settings: Iterable[str] | None,
+    *,
+    iterations: int | None = None,
 ) -> "Config":
     """Return `config` with the options applied, `--set` last."""
     from rookery.training import apply
 
     length = [] if minutes is None else [f"run.minutes={minutes}", "run.iterations=0"]
+    if iterations is not None:
+        length.append(f"run.iterations={iterations}")
     return apply(config, [*length, *(settings or ())])
 
 

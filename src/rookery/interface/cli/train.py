@@ -14,6 +14,7 @@ from rookery.interface.cli.settings import (
     Actors,
     ClusterAddress,
     Devices,
+    Iterations,
     Minutes,
     Recipe,
     Settings,
@@ -43,6 +44,7 @@ def train(
         ),
     ] = None,
     minutes: Minutes = None,
+    iterations: Iterations = None,
     settings: Settings = None,
     devices: Devices = "auto",
     actors: Actors = None,
@@ -62,7 +64,8 @@ def train(
     if first is not None:
         start = replace(start, net=first.weights.header.config)
     where = placement(devices, actors, cluster)
-    config = with_options(start, minutes, [*where, *(settings or ())])
+    options = [*where, *(settings or ())]
+    config = with_options(start, minutes, options, iterations=iterations)
     device = check_hardware(config)
     folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
     console, origin = screen(), f", starting from {first.source}" if first else ""
@@ -83,24 +86,54 @@ def free_folder(parent: Path, name: str) -> Path:
 
 def resume(
     run: Annotated[Path, typer.Argument(help="Resume the run in this folder.")],
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="ITERATION|NAME",
+            help="Continue from this checkpoint in a new run folder; rookery checkpoint RUN lists "
+            "all, run.keep_checkpoints sets how many there are. RUN stays as it is.",
+        ),
+    ] = None,
+    new: Annotated[
+        Path | None,
+        typer.Option(
+            "--run", help="With --at, create this run folder; by default RUN-at-ITERATION or -NAME."
+        ),
+    ] = None,
     minutes: Minutes = None,
+    iterations: Iterations = None,
     settings: Settings = None,
     devices: Devices = "",
     actors: Actors = None,
     cluster: ClusterAddress = None,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Resume a run from its last checkpoint."""
+    """Resume a run from its last checkpoint, or from an older one in a new folder."""
+    from rookery.base import ConfigError
     from rookery.interface.formatting import duration, program, screen
     from rookery.interface.run_history import read_history
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
+    if new is not None and at is None:
+        raise ConfigError("--run needs --at: a run is resumed in its own folder")
     folder = RunFolder(run, trust_rules=trust_rules)
     where = placement(devices, actors, cluster)
-    config = with_options(folder.config, minutes, [*where, *(settings or ())])
+    options = [*where, *(settings or ())]
+    config = with_options(folder.config, minutes, options, iterations=iterations)
     check_hardware(config)
-    console, past = screen(), read_history(run)
+    console = screen()
+    if at is not None:
+        folder = folder.continue_in(new or _folder_at(run, at), config, at=at)
+        console.print(
+            f"Continuing {folder.game.name} from checkpoint {at} of {run} in {folder.path}",
+            markup=False,
+            soft_wrap=True,
+        )
+        train_visibly(folder, console)
+        return
+    past = read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
         longer = ceil(2 * past.seconds / 60)
         console.print(
@@ -114,6 +147,13 @@ def resume(
         folder.keep_rules()
     console.print(f"Resuming {folder.game.name} in {run}", soft_wrap=True)
     train_visibly(folder, console)
+
+
+def _folder_at(run: Path, at: str) -> Path:
+    """Return the first of RUN-at-120, RUN-at-120-1, ... that does not exist."""
+    named = run if run.name not in ("", "..") else run.resolve()
+    path = named.with_name(f"{named.name}-at-{at.replace('/', '-')}")
+    return free_folder(path.parent, path.name) if os.path.lexists(path) else path
 
 
 def watch(

@@ -24,7 +24,7 @@ TOLERANCE = 0.02
 """Largest disagreement with float32 that is accepted."""
 SINGLE_BOARD_FACTOR = 10
 """The error on a single board may be this many times the tolerance."""
-REMEDY = "go back to an older checkpoint and lower learning.learning_rate"
+REMEDY = "go back to an older checkpoint (rookery resume --at) and lower learning.learning_rate"
 
 
 class Backend(Protocol):

@@ -72,6 +72,15 @@ class Checkpoint:
         except (OSError, RookeryError, LookupError, TypeError, ValueError):
             return 0
 
+    @staticmethod
+    def read_position(folder: Path) -> RunPosition:
+        """Return the position of the checkpoint in `folder` without checking its arrays."""
+        path = folder / NAME
+        try:
+            return _position(peek_header(path), path)
+        except FileNotFoundError as error:
+            raise FileDamaged(f"{path} is missing; restore it from a copy") from error
+
     @classmethod
     def load(cls, folder: Path) -> "Checkpoint | None":
         """Return the checkpoint in `folder`, None before the first one."""
@@ -79,17 +88,22 @@ class Checkpoint:
         if not os.path.lexists(path):
             return None
         arrays, header = read_arrays(path)
-        if header.keys() != {field.name for field in fields(RunPosition)}:
-            raise FileDamaged(f"{path} is not a checkpoint; restore it from a copy")
-        try:
-            position = TypeAdapter(RunPosition).validate_python(header)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise damaged(str(path), f"{first['loc'][0]}: {first['msg']}") from error
-        if list(position.shards) != sorted(set(position.shards)):
-            raise damaged(str(path), "its shards are not in order")
+        position = _position(header, path)
         parts = [_part(arrays, name, source=str(path)) for name in ("learner/", "selfplay/")]
         return cls(position, *parts)
+
+
+def _position(header: Mapping[str, Any], path: Path) -> RunPosition:
+    if header.keys() != {field.name for field in fields(RunPosition)}:
+        raise FileDamaged(f"{path} is not a checkpoint; restore it from a copy")
+    try:
+        position = TypeAdapter(RunPosition).validate_python(header)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise damaged(str(path), f"{first['loc'][0]}: {first['msg']}") from error
+    if list(position.shards) != sorted(set(position.shards)):
+        raise damaged(str(path), "its shards are not in order")
+    return position
 
 
 def _part(arrays: Arrays, prefix: str, *, source: str) -> dict[str, NDArray[Any]]:

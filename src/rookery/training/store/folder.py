@@ -5,6 +5,7 @@ run.json              format of the folder, the game, the version of its rules, 
 config.json           the resolved settings, written before the first game
 stats.jsonl           one line per event or iteration, append-only
 checkpoint.safetensors       everything that is needed to continue
+checkpoints/000120/          older checkpoints and named ones, with their shards; see `kept`
 weights/000120.safetensors   the network that plays, by iteration; 000000 if it started with one
 replay/000012.safetensors    rows of finished games, while the window needs them
 .lock                 held by the process that trains
@@ -14,7 +15,8 @@ import json
 import logging
 import os
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -29,15 +31,19 @@ from rookery.base import (
     DiskFull,
     FileDamaged,
     RunFolderError,
+    link_or_copy,
     numbered_files,
     open_file,
     write_atomic,
 )
 from rookery.games import Game, load_game
 from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
+from rookery.replay import read_shard, shard_path
 from rookery.training.config import Config, from_json, to_json
-from rookery.training.store.checkpoint import NAME, Checkpoint
-from rookery.training.store.origin import InitialWeights, Origin, game_spec
+from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
+from rookery.training.store.kept import copy_checkpoint, find_checkpoint
+from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
+from rookery.training.store.stats import Stats
 from rookery.training.store.trust import remember, rules_of_run
 
 FORMAT = 2
@@ -54,6 +60,8 @@ class Identity:
     """Of the game's rules."""
     origin: Origin | None
     """Where its first weights come from; None if it began from nothing."""
+    parent: Parent | None
+    """Where it was continued from; None if it was started."""
     rules: str
     """SHA-256 of the rules file it was trained with; empty for a shipped game."""
 
@@ -66,7 +74,9 @@ def read_identity(run: Path) -> Identity:
         plain = json.loads(_read(run, "run.json"))
         version = int(plain["format"])
         origin = Origin(**plain["origin"]) if "origin" in plain else None
-        found = Identity(plain["game"], plain["version"], origin, plain.get("rules", ""))
+        parent = Parent(**plain["parent"]) if "parent" in plain else None
+        rules = plain.get("rules", "")
+        found = Identity(plain["game"], plain["version"], origin, parent, rules)
         assert isinstance(found.game, str) and isinstance(found.rules, str)
     except (AssertionError, *MALFORMED) as error:
         raise FileDamaged(f"{run / 'run.json'} is damaged; restore it") from error
@@ -107,6 +117,8 @@ class RunFolder:
 
     origin: Origin | None
     """Where its first weights come from; None if it began from nothing."""
+    parent: Parent | None
+    """Where it was continued from; None if it was started."""
 
     def __init__(self, path: Path, *, trust_rules: bool = False) -> None:
         """Open the run at `path`, or RunFolderError.
@@ -116,7 +128,8 @@ class RunFolder:
         """
         self.path = path
         identity = read_identity(path)
-        self.origin, self.config = identity.origin, read_config(path)
+        self.origin, self.parent = identity.origin, identity.parent
+        self.config = read_config(path)
         self._trained_with = identity.rules
         self.game: Game = rules_of_run(
             path, self.config.game, trained_with=identity.rules, trust_rules=trust_rules
@@ -131,30 +144,57 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, config: Config, first: InitialWeights | None = None) -> "RunFolder":
         """A new run folder, begun with `first`; what is there already is never touched."""
-        if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
-            is_run = (path / "run.json").exists()
-            remedy = f"go on with `rookery resume {quote(str(path))}` or " if is_run else ""
-            raise RunFolderError(f"{path} exists already; {remedy}choose another folder")
+        _check_free(path)
         rules = load_game(config.game)
         if first is not None:
             first.check(rules, config.net)
-        try:
-            _make_folders(path)
-            write_atomic(path / "config.json", to_json(config).encode())
+        with _creating(path, config):
             if first is not None:
                 save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
             _write_identity(path, rules, first.origin if first is not None else None)
-        except BaseException as error:
-            _remove_new(path)
-            if isinstance(error, DiskFull):
-                advice = "free some space and start again"
-                raise DiskFull(f"no room left to create {path}; {advice}") from error
-            raise
         remember(rules)
         return cls(path)
 
+    def continue_in(self, path: Path, config: Config, *, at: str) -> "RunFolder":
+        """Return a new run folder that continues from the checkpoint `at`, which is checked."""
+        _check_free(path)
+        self.check_change(config)
+        source = find_checkpoint(self.path, at)
+        found = Checkpoint.load(source)
+        if found is None:
+            raise FileDamaged(f"{source / NAME} is missing; restore it from a copy")
+        iteration, seconds = found.position.iteration, found.position.seconds
+        if config.run.progress(seconds, iteration) >= 1.0:
+            raise ConfigError(
+                f"the settings end the run at iteration {iteration} or before; let it train "
+                "longer with --iterations or --minutes"
+            )
+        for number in found.position.shards:
+            read_shard(shard_path(source / "replay", number), game=self.game)
+        with _creating(path, config):
+            if copy_checkpoint(source, path) != found.position:
+                raise RunFolderError(f"{self.path} has just replaced this checkpoint; try again")
+            for number, weights in numbered_files(self.path / "weights").items():
+                if number <= iteration:
+                    link_or_copy(weights, _weights_path(path, number))
+            self._copy_stats(path, found.position)
+            parent = Parent(str(self.path), iteration)
+            _write_identity(path, self.game, self.origin, parent)
+        return RunFolder(path)
+
+    def _copy_stats(self, path: Path, position: RunPosition) -> None:
+        """Copy the statistics up to a position, and note there where they come from."""
+        stats, text = Stats(path), f"continues {self.path} from iteration {position.iteration}"
+        Stats(self.path).copy_until(position.iteration, stats)
+        stats.append("note", position.iteration, seconds=position.seconds, note=text)
+
     def change(self, config: Config) -> None:
         """Go on with other settings; the net and the games in progress stay what they were."""
+        self.check_change(config)
+        self.adapt(config)
+
+    def check_change(self, config: Config) -> None:
+        """Refuse settings that a run cannot go on with."""
         if config.net != self.config.net:
             raise RunFolderError("net settings cannot change in a run; start a new one")
         if config.selfplay.games != self.config.selfplay.games:
@@ -168,12 +208,11 @@ class RunFolder:
                 f"selfplay.max_plies cannot change in a run, games of up to {longest[0]} plies "
                 "are under way; start a new one"
             )
-        self.adapt(config)
 
     def keep_rules(self) -> None:
         """Write down the rules file as the one that the run is trained with from now on."""
         if self._trained_with != self.game.digest:
-            _write_identity(self.path, self.game, self.origin)
+            _write_identity(self.path, self.game, self.origin, self.parent)
             self._trained_with = self.game.digest
 
     def adapt(self, config: Config) -> None:
@@ -187,8 +226,11 @@ class RunFolder:
         Raise RunFolderError if another process has locked it.
         """
         lock = hold(self.path)
-        for draft in self.path.rglob(".*.draft"):  # left by a process that was killed
-            draft.unlink()
+        for draft in list(self.path.rglob(".*.draft")):  # left by a process that was killed
+            if draft.is_dir() and not draft.is_symlink():
+                shutil.rmtree(draft)
+            else:
+                draft.unlink(missing_ok=True)  # within a folder that is a draft itself
         return lock
 
     def game_spec(self) -> GameSpec:
@@ -247,6 +289,28 @@ def hold(folder: Path) -> IO[bytes]:
     return file
 
 
+def _check_free(path: Path) -> None:
+    if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
+        is_run = (path / "run.json").exists()
+        remedy = f"go on with `rookery resume {quote(str(path))}` or " if is_run else ""
+        raise RunFolderError(f"{path} exists already; {remedy}choose another folder")
+
+
+@contextmanager
+def _creating(path: Path, config: Config) -> Iterator[None]:
+    """Make a new run folder with its settings; remove it if an error follows."""
+    try:
+        _make_folders(path)
+        write_atomic(path / "config.json", to_json(config).encode())
+        yield
+    except BaseException as error:
+        _remove_new(path)
+        if isinstance(error, DiskFull):
+            advice = "free some space and start again"
+            raise DiskFull(f"no room left to create {path}; {advice}") from error
+        raise
+
+
 def _make_folders(run: Path) -> None:
     for folder in (run, run / "weights", run / "replay"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -254,7 +318,7 @@ def _make_folders(run: Path) -> None:
 
 def _remove_new(run: Path) -> None:
     """Remove what a run folder consists of before it is whole, and the folder if it is empty."""
-    for name in ("config.json", "run.json"):
+    for name in ("config.json", "run.json", "stats.jsonl", NAME):
         with suppress(OSError):
             (run / name).unlink()
     for name in ("weights", "replay"):
@@ -269,12 +333,16 @@ def _note_older(missing: Path, used: int) -> None:
     _log.warning("note: %s is missing; using the weights of iteration %d instead", missing, used)
 
 
-def _write_identity(run: Path, rules: Game, origin: Origin | None) -> None:
+def _write_identity(
+    run: Path, rules: Game, origin: Origin | None, parent: Parent | None = None
+) -> None:
     identity: dict[str, Any] = {"format": FORMAT, "game": rules.name, "version": rules.version}
     if rules.digest:
         identity["rules"] = rules.digest
     if origin is not None:
         identity["origin"] = asdict(origin)
+    if parent is not None:
+        identity["parent"] = asdict(parent)
     write_atomic(run / "run.json", json.dumps(identity).encode())
 
 

@@ -22,6 +22,14 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Parent:
+    """The run and its iteration that a run continues from in a folder of its own."""
+
+    run: str
+    iteration: int
+
+
+@dataclass(frozen=True)
 class InitialWeights:
     """Weights that a new run starts with."""
 

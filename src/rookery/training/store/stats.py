@@ -82,5 +82,9 @@ class Stats:
 
     def forget_after(self, iteration: int) -> None:
         """Drop the lines of iterations that a resumed run will make again."""
+        self.copy_until(iteration, self)
+
+    def copy_until(self, iteration: int, target: "Stats") -> None:
+        """Replace the lines of `target` by those up to `iteration`."""
         kept = [json.dumps(line) for line in self.lines() if line["iteration"] <= iteration]
-        write_atomic(self.path, "".join(line + "\n" for line in kept).encode())
+        write_atomic(target.path, "".join(line + "\n" for line in kept).encode())
