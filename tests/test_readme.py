@@ -67,6 +67,7 @@ COMMANDS = {
     "make check": Entry("mypy"),
     "make test": Entry("pytest"),
     "make fuzz": Entry("ROOKERY_FUZZ=100000"),
+    "make soak": Entry("tools/soak.py"),
     "train connect4": Entry("Finished: connect4 in runs/connect4-1", TINY),
     "play runs/tictactoe-demo": Entry("plays", typed="1\nquit\n"),
     "eval runs/tictactoe-demo": Entry("lost to any reply", "--simulations 0"),
