@@ -159,6 +159,20 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
     assert "trainer" not in seen and "actor" not in seen
 
 
+def test_the_reason_for_the_cpu_is_shown(folder: RunFolder) -> None:
+    note = "on the CPU: numba-cuda is not installed (pip install 'rookery[cuda]')"
+    start = {"device": "cpu", "precision": "float32", "devices": ["cpu"], "device_note": note}
+    Stats(folder.path).append("started", 0, **start)
+    assert f"device     {note} " in rendered(look(folder))
+
+
+def test_all_devices_are_shown(folder: RunFolder) -> None:
+    devices = ["cuda:0", "cuda:1"]
+    start = {"device": "cuda:0", "precision": "float32", "devices": devices, "device_note": ""}
+    Stats(folder.path).append("started", 0, **start)
+    assert "on cuda:0,cuda:1 " in rendered(look(folder))
+
+
 def test_trainers_and_actors_are_shown_one_by_one_and_in_all(folder: RunFolder) -> None:
     stats = tell(folder, actors=2, ranks=3)
     stats.append("note", 50, seconds=301.0, note="actor 1 died; started again in 0.5 s")

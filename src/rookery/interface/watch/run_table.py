@@ -52,6 +52,8 @@ def rows(status: RunStatus) -> Iterator[Row]:
     if usage := history.usage:
         busy, memory = _share(usage["busy"]), count(usage["memory_mb"])
         yield "device", Flow(f"{busy} busy", f"{memory} MB in use")
+    elif note := history.start.get("device_note"):
+        yield "device", Text(note)
     if actors := history.last.get("actors"):
         yield "actors", _actors(actors)
     if status.damaged:
@@ -91,7 +93,7 @@ def ago(seconds: float) -> str:
 def _setup(status: RunStatus) -> Flow:
     """Return recipe, devices, network and precision."""
     start, config = status.history.start, status.config
-    devices = config.run.devices if "," in config.run.devices else start["device"]
+    devices = ",".join(start.get("devices") or [start["device"]])
     cluster = [f"cluster {config.run.cluster}"] if config.run.cluster else []
     learning = f"{config.learning.method}, {start['precision']}"
     return Flow(config.recipe, f"on {devices}", *cluster, str(config.net), learning)
