@@ -159,11 +159,19 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
     assert "trainer" not in seen and "actor" not in seen
 
 
+def test_batches_of_the_network_are_shown_if_they_were_recorded(folder: RunFolder) -> None:
+    stats, line = tell(folder, count=1), iteration(2)
+    assert "useful" not in rendered(look(folder)), "a run of an earlier version"
+    line["selfplay"] |= {"batches": 60, "mean_batch": 1600.0, "useful_rows": 0.9375}
+    stats.append("iteration", 2, **line)
+    assert "batch 1,600 rows, 93.8 % useful" in rendered(look(folder))
+
+
 def test_the_reason_for_the_cpu_is_shown(folder: RunFolder) -> None:
     note = "on the CPU: numba-cuda is not installed (pip install 'rookery[cuda]')"
     start = {"device": "cpu", "precision": "float32", "devices": ["cpu"], "device_note": note}
     Stats(folder.path).append("started", 0, **start)
-    assert f"device     {note} " in rendered(look(folder))
+    assert f"device     {note} " in rendered(look(folder), width=100)
 
 
 def test_all_devices_are_shown(folder: RunFolder) -> None:

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
-from rookery.interface.progress import mean_share, time_left, trainers
+from rookery.interface.progress import batches, mean_share, time_left, trainers
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import Line
 from rookery.interface.watch.curve import Curve, Flow
@@ -109,7 +109,15 @@ def _selfplay(history: RunHistory) -> Flow:
         f"{_share(played['first_wins'])} first wins",
         f"{_share(played['draws'])} draws",
         f"{_share(played['duplicate_games'])} duplicates",
+        *_batches(played),
     )
+
+
+def _batches(played: Line) -> list[str]:
+    """Return the mean batch of the network; runs of earlier versions did not record it."""
+    if not played.get("batches"):
+        return []
+    return [batches(f"{count(played['mean_batch'])} rows", _share(played["useful_rows"]))]
 
 
 def _window(window: Line) -> Flow:
