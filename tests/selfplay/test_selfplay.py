@@ -92,11 +92,9 @@ def test_the_report_has_the_batches_of_the_network(is_padded: bool) -> None:
         seed=1,
         is_padded=is_padded,
     )
-    reports = []
     for _ in range(2):
-        evaluator.sizes = sizes = []
+        evaluator.sizes = sizes = list[int]()
         report = selfplay.play(30, progress=0.0, iteration=0).report
-        reports.append(report)
         computed = 6 * len(sizes) if is_padded else sum(sizes)
         assert min(sizes) < 6, "proved games need no network"
         assert (report.batches, report.evaluations) == (len(sizes), sum(sizes))
