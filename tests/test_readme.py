@@ -23,7 +23,7 @@ GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/ches
 PAGES = (
     *("README.md", "docs/guide.md", *GAMES),
     *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "docs/reliability.md"),
-    *("docs/learning.md", "docs/cluster.md"),
+    *("docs/learning.md", "docs/cluster.md", "docs/troubleshooting.md"),
     "CONTRIBUTING.md",
 )
 LINKED = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))
@@ -92,6 +92,14 @@ COMMANDS = {
     "export connect4 connect4.onnx": Entry("policy [N, 7] logits"),
     "export runs/tictactoe-demo tictactoe.safetensors --half": Entry("in tictactoe.safetensors"),
     "watch runs/tictactoe-demo": Entry("elapsed"),
+    "watch runs/tictactoe-demo --once": Entry("useful"),
+    "train connect4 --set selfplay.games=64 --set learning.accumulate=4": Entry(
+        "Finished: connect4", TINY
+    ),
+    "train tictactoe --devices cpu --run runs/repeatable --set run.minutes=0 "
+    "--set run.iterations=20 --set run.inference=float32 --set learning.precision=float32": Entry(
+        "Finished: tictactoe in runs/repeatable", TINY
+    ),
     "train tictactoe --run runs/wide --set net.width=64 --set search.considered=8": Entry(
         "Finished: tictactoe in runs/wide", TINY
     ),

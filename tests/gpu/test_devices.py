@@ -1,10 +1,12 @@
-"""Devices by name."""
+"""Devices by name, and why there is no GPU among them."""
+
+import importlib.util
 
 import pytest
 import torch
 
 from rookery.base import ConfigError, RookeryError
-from rookery.gpu import devices, find_device, find_devices
+from rookery.gpu import devices, find_device, find_devices, why_cpu
 
 
 @pytest.fixture
@@ -17,6 +19,7 @@ def test_names_are_devices(two_gpus: None) -> None:
     assert find_devices("cuda:0, cuda:1") == (torch.device("cuda", 0), torch.device("cuda", 1))
     assert find_devices("auto") == (torch.device("cuda", 0),)
     assert find_devices("cpu") == (torch.device("cpu"),)
+    assert find_devices("all") == (torch.device("cuda", 0), torch.device("cuda", 1))
 
 
 def test_auto_is_the_cpu_without_a_usable_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,6 +27,38 @@ def test_auto_is_the_cpu_without_a_usable_gpu(monkeypatch: pytest.MonkeyPatch) -
     assert find_device("auto") == torch.device("cpu")
     with pytest.raises(RookeryError, match="cuda:0 cannot be used: there is no driver"):
         find_device("cuda:0")
+    with pytest.raises(RookeryError, match="all cannot be used: there is no driver"):
+        find_devices("all")
+    assert why_cpu("auto") == "on the CPU: there is no driver"
+    assert why_cpu("cpu") == "", "it was asked for"
+
+
+def test_auto_has_nothing_to_explain_on_a_gpu(two_gpus: None) -> None:
+    assert why_cpu("auto") == ""
+
+
+@pytest.mark.parametrize(
+    ("cuda", "is_available", "is_installed", "reason"),
+    [
+        (None, False, True, "torch was built without CUDA"),
+        ("13.0", False, True, "no NVIDIA GPU was found"),
+        ("13.0", True, False, "numba-cuda is not installed (pip install 'rookery[cuda]')"),
+        ("13.0", True, True, ""),
+    ],
+)
+def test_the_reason_names_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+    cuda: str | None,
+    is_available: bool,
+    is_installed: bool,
+    reason: str,
+) -> None:
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: is_available)
+    found = object() if is_installed else None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    assert why_cpu("auto") == (f"on the CPU: {reason}" if reason else "")
+    assert find_device("auto").type == ("cpu" if reason else "cuda")
 
 
 @pytest.mark.parametrize(
@@ -43,3 +78,10 @@ def test_wrong_names_are_refused(two_gpus: None, names: str, message: str) -> No
 def test_a_list_is_refused_for_a_single_device(two_gpus: None) -> None:
     with pytest.raises(ConfigError, match="expected one device, got cuda:0,cuda:1"):
         find_device("cuda:0,cuda:1")
+    with pytest.raises(ConfigError, match="expected one device, got all"):
+        find_device("all")
+
+
+def test_all_gpus_may_be_one(two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert find_device("all") == torch.device("cuda", 0)

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from command_line import Mistake, Rookery
+from rookery.gpu import why_cpu
 from rookery.interface.cli.failures import explain
 from rookery.interface.stats_tail import StatsTail
+
+MISSING = why_cpu("auto").removeprefix("on the CPU: ")
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -45,7 +48,8 @@ def content(folder: Path) -> dict[str, bytes]:
         (["tictactoe", "--set", "search.method=pukt"], "did you mean puct?"),
         (["tictactoe", "--minutes", "-1"], "run.minutes is -1.0, expected a number from 0"),
         (["tictactoe", "--minutes", "nan"], "run.minutes"),
-        (["tictactoe", "--devices", "cuda:0"], "cuda:0 cannot be used: there is no NVIDIA GPU"),
+        (["tictactoe", "--devices", "cuda:0"], f"cuda:0 cannot be used: {MISSING}; use "),
+        (["tictactoe", "--devices", "all"], f"all cannot be used: {MISSING}; use "),
         (["tictactoe", "--devices", "cpu,cuda:3"], "cuda:3 cannot be used: "),
         (["tictactoe", "--devices", "cpu,cpu"], "several devices must all be GPUs, got cpu,cpu"),
         (["tictactoe", "--devices", "gpu"], "unknown device 'gpu'"),

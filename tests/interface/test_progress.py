@@ -68,6 +68,17 @@ def test_a_plain_line_has_every_figure() -> None:
     )
 
 
+def test_batches_of_the_network_are_shown() -> None:
+    played = replace(PLAYED, batches=60, mean_batch=1600.0, useful_rows=0.9375)
+    report = replace(REPORT, played=played)
+    assert plain_line(report, PAST).endswith("  1:30 left  batch 1,600 rows, 93.8 % useful")
+    panel = progress.panel(report, PAST, title="x")
+    lines = Console(file=io.StringIO(), width=80).render_lines(panel)
+    text = ["".join(part.text for part in line).rstrip() for line in lines]
+    assert len(lines) == 8 and all(len(line) <= 76 for line in text)
+    assert " ".join(text[-2].split()[1:-1]) == "mean batch 1,600 rows useful rows 93.8 %"
+
+
 def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
     ranks = tuple(
         RankStats(

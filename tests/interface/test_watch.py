@@ -159,6 +159,28 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
     assert "trainer" not in seen and "actor" not in seen
 
 
+def test_batches_of_the_network_are_shown_if_they_were_recorded(folder: RunFolder) -> None:
+    stats, line = tell(folder, count=1), iteration(2)
+    assert "useful" not in rendered(look(folder)), "a run of an earlier version"
+    line["selfplay"] |= {"batches": 60, "mean_batch": 1600.0, "useful_rows": 0.9375}
+    stats.append("iteration", 2, **line)
+    assert "batch 1,600 rows, 93.8 % useful" in rendered(look(folder))
+
+
+def test_the_reason_for_the_cpu_is_shown(folder: RunFolder) -> None:
+    note = "on the CPU: numba-cuda is not installed (pip install 'rookery[cuda]')"
+    start = {"device": "cpu", "precision": "float32", "devices": ["cpu"], "device_note": note}
+    Stats(folder.path).append("started", 0, **start)
+    assert f"device     {note} " in rendered(look(folder), width=100)
+
+
+def test_all_devices_are_shown(folder: RunFolder) -> None:
+    devices = ["cuda:0", "cuda:1"]
+    start = {"device": "cuda:0", "precision": "float32", "devices": devices, "device_note": ""}
+    Stats(folder.path).append("started", 0, **start)
+    assert "on cuda:0,cuda:1 " in rendered(look(folder))
+
+
 def test_trainers_and_actors_are_shown_one_by_one_and_in_all(folder: RunFolder) -> None:
     stats = tell(folder, actors=2, ranks=3)
     stats.append("note", 50, seconds=301.0, note="actor 1 died; started again in 0.5 s")

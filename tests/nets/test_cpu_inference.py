@@ -79,6 +79,7 @@ def test_folding_removes_batch_norm_and_does_not_change_the_network() -> None:
 def test_any_batch_equals_the_unfolded_network(game: Shape, count: int) -> None:
     net, planes = trained_net(game), boards(game, count)
     evaluator = CpuEvaluator(net, game[0], backend="float32", batch_size=16)
+    assert not evaluator.is_padded
     found = evaluator(planes)
     assert [array.dtype for array in found] == [np.float32, np.float32]
     assert [array.shape for array in found] == [(count, game[1]), (count, 3)]
@@ -261,6 +262,7 @@ def test_planes_of_another_game_are_refused() -> None:
 def check_padded_backend(backend: str) -> None:
     old, new = trained_net(CONNECT4, 1), trained_net(CONNECT4, 2)
     evaluator = CpuEvaluator(old, CONNECT4[0], backend=backend, batch_size=16)
+    assert evaluator.is_padded
     for net in (old, new):
         evaluator.load(net)
         for count in (1, 16, 37):

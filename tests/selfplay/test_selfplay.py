@@ -1,5 +1,6 @@
 """Self-play: every game is legal, its rows follow from its moves, and no two seeds collide."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from rookery.games import LOSS, ONGOING, load_game
 from rookery.replay import Rows, concatenate, count
 from rookery.search import SearchConfig
 from rookery.selfplay import CpuSelfPlay, Played, SelfPlayConfig, merge_reports
-from rookery.selfplay.report import Counts, report_rows
+from rookery.selfplay.report import BatchCounts, Counts, report_rows
 from selfplay_games import check_end, check_game, check_report, key_of, keys_of, split_games
 from slow_replay import same
 
@@ -54,7 +55,10 @@ def test_the_report_is_a_recount_of_the_games() -> None:
 def test_equal_games_are_counted_as_duplicates() -> None:
     games = games_of(play(moves=30))[:4]
     rows = concatenate([games[0], games[1], games[0], games[2], games[0], games[3]])
-    report = report_rows(rows, Counts(0, 0, 0, 0), Counts(0, 0, 0, 0), simulations=0, seconds=1.0)
+    nothing = Counts(0, 0, 0, 0)
+    report = report_rows(
+        rows, nothing, nothing, batches=BatchCounts(0, 0), simulations=0, seconds=1.0
+    )
     assert report.duplicate_games == pytest.approx(2 / 6)
 
 
@@ -64,6 +68,49 @@ def test_merged_reports_count_the_games_of_all() -> None:
     rows = concatenate([played.rows for played in parts])
     check_report(merged, rows)
     assert merged.positions == sum(played.report.positions for played in parts)
+
+
+class CountedEvaluator:
+    """Counts the rows of every call."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def __call__(self, planes: Any) -> Any:
+        self.sizes.append(len(planes))
+        return toy.hashed(7)(planes)
+
+
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_the_report_has_the_batches_of_the_network(is_padded: bool) -> None:
+    evaluator = CountedEvaluator()
+    selfplay = CpuSelfPlay(
+        CONNECT4,
+        evaluator,
+        config=SelfPlayConfig(games=6, simulations="16"),
+        search=SearchConfig(),
+        seed=1,
+        is_padded=is_padded,
+    )
+    for _ in range(2):
+        evaluator.sizes = sizes = list[int]()
+        report = selfplay.play(30, progress=0.0, iteration=0).report
+        computed = 6 * len(sizes) if is_padded else sum(sizes)
+        assert min(sizes) < 6, "proved games need no network"
+        assert (report.batches, report.evaluations) == (len(sizes), sum(sizes))
+        assert report.mean_batch == computed / len(sizes)
+        assert report.useful_rows == sum(sizes) / computed
+
+
+def test_merged_batches_are_weighted_by_their_number() -> None:
+    report, nothing = play(moves=1).report, merge_reports([])
+    small = replace(report, evaluations=30, batches=10, mean_batch=4.0, useful_rows=0.75)
+    large = replace(report, evaluations=180, batches=2, mean_batch=100.0, useful_rows=0.9)
+    merged = merge_reports([small, large])
+    assert (merged.batches, merged.mean_batch) == (12, 20.0)
+    assert merged.useful_rows == 210 / 240
+    assert merge_reports([small, nothing]).mean_batch == 4.0
+    assert (nothing.mean_batch, nothing.useful_rows) == (0.0, 0.0)
 
 
 def test_no_moves_finish_no_games() -> None:

@@ -47,6 +47,25 @@ def test_games_are_whole_and_legal() -> None:
     assert num_rows <= positions <= num_rows + 5 * RULES.max_plies
 
 
+def test_the_report_has_the_batches_of_the_network() -> None:
+    selfplay = new_selfplay()
+    evaluator, needed = selfplay._trees._evaluator, list[int]()
+    forward = evaluator.forward
+
+    def counted(planes: Tensor) -> Any:
+        assert len(planes) == 5
+        needed.append(int(np.sum(selfplay._trees.needs_net)))
+        return forward(planes)
+
+    evaluator.forward = counted  # type: ignore[method-assign]
+    for step in range(2):
+        needed.clear()
+        report = selfplay.finish(selfplay.start(6, progress=0.0, iteration=step)).report
+        assert (report.batches, report.evaluations) == (len(needed), sum(needed))
+        assert report.mean_batch == 5
+        assert report.useful_rows == sum(needed) / (5 * len(needed)) < 1
+
+
 def test_two_periods_can_be_enqueued() -> None:
     selfplay, alone = new_selfplay(), new_selfplay()
     enqueued = [selfplay.start(6, progress=0.0, iteration=i) for i in range(2)]

@@ -78,6 +78,8 @@ def test_a_run_learns_and_records_every_iteration(folder: RunFolder) -> None:
     loop.train()
     iterations = lines(folder, "iteration")
     assert [line["iteration"] for line in iterations] == [1, 2, 3, 4, 5, 6]
+    assert all(line["selfplay"]["mean_batch"] == 6 for line in iterations)
+    assert all(0.5 < line["selfplay"]["useful_rows"] < 1 for line in iterations)
     learned = [line["learning"] for line in iterations if line["learning"]]
     assert sum(report["updates"] for report in learned) == loop.learner.updates > 0
     rows = sum(report["rows"] for report in learned)

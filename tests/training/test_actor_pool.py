@@ -140,6 +140,7 @@ def four_cores_two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
         (["run.devices=cpu", "run.actors=3"], 3, 3, 3, 1),
         (["run.devices=cpu", "run.actors=auto"], 2, 4, 2, 1),
         (["run.devices=cuda:0,cuda:1"], 2, 2, 1, 2),
+        (["run.devices=all"], 2, 2, 1, 2),
         (["run.devices=cuda:0,cuda:1", "run.actors=auto"], 2, 2, 1, 2),
         (["run.devices=cuda:0,cuda:1", "run.actors=4"], 4, 4, 2, 1),
         (["run.devices=cuda:1", "run.actors=2"], 2, 2, 2, 2),
@@ -156,6 +157,7 @@ def test_how_many_actors(
     found = actor_layout(new_config(*settings).run, None)
     assert (found.size, found.max_size) == (size, max_size)
     assert (found.sharing, found.threads) == (sharing, threads)
+    assert new_config(*settings).run.has_actors()
 
 
 @pytest.mark.parametrize(

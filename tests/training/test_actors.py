@@ -89,6 +89,8 @@ def test_a_run_with_actors(tmp_path: Path, mode: str) -> None:
     assert [worker["name"] for worker in workers] == ["actor 0", "actor 1"]
     assert all(worker["memory_mb"] > 10 and worker["failures"] == 0 for worker in workers)
     assert any(worker["positions_per_second"] > 0 for worker in workers)  # one may come later
+    assert all(0 < line["selfplay"]["mean_batch"] <= 8 for line in iterations), "of one actor"
+    assert all(line["selfplay"]["useful_rows"] == 1 for line in iterations)
     limit = 0.0 if mode == "phased" else 2.0
     assert all(line["actors"]["staleness"] <= limit for line in iterations)
     assert not lines(folder, "note")

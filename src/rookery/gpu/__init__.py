@@ -1,6 +1,6 @@
 """GPUs: devices, memory shared by torch and kernels, kernel launches, captured graphs, load."""
 
-from rookery.gpu.devices import find_device, find_devices, use_device
+from rookery.gpu.devices import find_device, find_devices, use_device, why_cpu
 from rookery.gpu.graphs import Graph, Stopwatch
 from rookery.gpu.kernels import (
     as_tensor,
@@ -30,5 +30,6 @@ __all__ = [
     "transpose",
     "use_device",
     "view",
+    "why_cpu",
     "zeros",
 ]

@@ -1,4 +1,4 @@
-"""Devices by name: `auto`, `cpu`, `cuda:0`, or several GPUs as `cuda:0,cuda:1`."""
+"""Devices by name: `auto`, `cpu`, `cuda:0`, several GPUs as `cuda:0,cuda:1`, or `all` GPUs."""
 
 import importlib.util
 import re
@@ -10,34 +10,29 @@ from rookery.base import ConfigError, DeviceMissing, UnknownName
 
 def find_device(name: str) -> torch.device:
     """Return the device called `name`; `auto` is the first usable GPU, else the CPU."""
-    if "," in name:
-        raise ConfigError(f"expected one device, got {name}")
-    if name == "auto":
-        return torch.device("cpu") if _missing_for_gpu() else torch.device("cuda", 0)
-    if name == "cpu":
-        return torch.device("cpu")
-    parts = re.fullmatch(r"cuda(?::(\d{1,4}))?", name)
-    if parts is None:
-        raise UnknownName("device", name, ("auto", "cpu", "cuda:0"))
-    if missing := _missing_for_gpu():
-        raise DeviceMissing(f"{name} cannot be used: {missing}; use --devices cpu, or omit it")
-    index = int(parts[1] or 0)
-    if index >= torch.cuda.device_count():
-        raise DeviceMissing(
-            f"there is no {name}: this machine has {torch.cuda.device_count()} GPUs, "
-            "numbered from cuda:0"
-        )
-    return torch.device("cuda", index)
+    devices = find_devices(name)
+    if len(devices) > 1:
+        raise ConfigError(f"expected one device, got {name}; choose one, as in --devices cuda:0")
+    return devices[0]
 
 
 def find_devices(names: str) -> tuple[torch.device, ...]:
-    """Return the devices of a comma-separated list: one device, or several GPUs."""
-    devices = tuple(find_device(name.strip()) for name in names.split(","))
+    """Return the devices of a comma-separated list, or all GPUs: one device, or several GPUs."""
+    if names == "all":
+        _require_gpu("all")
+        return tuple(torch.device("cuda", index) for index in range(torch.cuda.device_count()))
+    devices = tuple(_find(name.strip()) for name in names.split(","))
     if len(devices) > 1 and any(device.type == "cpu" for device in devices):
         raise ConfigError(f"several devices must all be GPUs, got {names}")
     if len(set(devices)) < len(devices):
         raise ConfigError(f"{names} repeats a device; use --actors for more actors per device")
     return devices
+
+
+def why_cpu(names: str) -> str:
+    """Return a note on why `auto` is the CPU; an empty string if it is a GPU, or not `auto`."""
+    missing = _missing_for_gpu() if names == "auto" else ""
+    return f"on the CPU: {missing}" if missing else ""
 
 
 def use_device(device: torch.device) -> None:
@@ -48,10 +43,35 @@ def use_device(device: torch.device) -> None:
             torch.cuda.set_stream(torch.cuda.Stream(device))
 
 
+def _find(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cpu") if _missing_for_gpu() else torch.device("cuda", 0)
+    if name == "cpu":
+        return torch.device("cpu")
+    parts = re.fullmatch(r"cuda(?::(\d{1,4}))?", name)
+    if parts is None:
+        raise UnknownName("device", name, ("all", "auto", "cpu", "cuda:0"))
+    _require_gpu(name)
+    index = int(parts[1] or 0)
+    if index >= torch.cuda.device_count():
+        raise DeviceMissing(
+            f"there is no {name}: this machine has {torch.cuda.device_count()} GPUs, "
+            "numbered from cuda:0"
+        )
+    return torch.device("cuda", index)
+
+
+def _require_gpu(name: str) -> None:
+    if missing := _missing_for_gpu():
+        raise DeviceMissing(f"{name} cannot be used: {missing}; use --devices cpu, or omit it")
+
+
 def _missing_for_gpu() -> str:
     """Return what is missing to use a GPU, or an empty string."""
+    if torch.version.cuda is None:
+        return "torch was built without CUDA"
     if not torch.cuda.is_available():
-        return "there is no NVIDIA GPU that torch can use"
+        return "no NVIDIA GPU was found"
     if importlib.util.find_spec("numba_cuda") is None:
-        return "kernels need numba-cuda (pip install 'rookery[cuda]')"
+        return "numba-cuda is not installed (pip install 'rookery[cuda]')"
     return ""

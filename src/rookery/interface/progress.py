@@ -110,6 +110,9 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
         "errors": percent(strength.errors) if strength else UNKNOWN,
         "time left": "measuring" if is_measuring(report) else left,
     }
+    if played and played.batches:
+        facts["mean batch"] = f"{count(played.mean_batch)} rows"
+        facts["useful rows"] = percent(100 * played.useful_rows)
     if actors := report.actors:
         facts["actors"] = f"{actors.ready} of {actors.size}"
         facts["staleness"] = f"{actors.staleness:.1f} iterations"
@@ -122,6 +125,11 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
 def trainers(number: str, communication: str) -> str:
     """Describe the ranks of a parallel learner."""
     return f"{number} trainers, {communication} communication"
+
+
+def batches(size: str, useful: str) -> str:
+    """Describe the batches that the network evaluates."""
+    return f"batch {size}, {useful} useful"
 
 
 def mean_share(shares: Sequence[float]) -> str:
@@ -177,6 +185,7 @@ def plain_line(report: Progress, past: RunHistory) -> str:
         f"loss {facts['loss']}",
         f"errors {facts['errors']}",
         UNKNOWN if is_measuring(report) else f"{facts['time left']} left",
+        batches(facts.get("mean batch", UNKNOWN), facts.get("useful rows", UNKNOWN)),
         f"{facts['actors']} actors" if report.actors else UNKNOWN,
         trainers(facts.get("trainers", UNKNOWN), facts.get("communication", UNKNOWN)),
     ]

@@ -93,6 +93,8 @@ class _Noted:
 class _Begun:
     device: str
     precision: str
+    devices: list[str] | None = None
+    device_note: str = ""
 
 
 @dataclass(frozen=True)

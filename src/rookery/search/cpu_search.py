@@ -67,7 +67,9 @@ class CpuSearch:
     """G trees that grow together: one step is one simulation per tree and one evaluator call."""
 
     def __init__(self, game: Game, evaluator: Evaluator, **options: Unpack[SearchOptions]) -> None:
-        self.game, self.evaluator, self.evaluations = game, evaluator, 0
+        self.game, self.evaluator = game, evaluator
+        self.evaluations = self.batches = 0
+        """Positions evaluated by the network so far, and calls of it."""
         self.config, num_games = options["config"], options["num_games"]
         self.max_simulations = options["max_simulations"]
         self.tree = new_tree(game, num_games, self.max_simulations)
@@ -120,6 +122,7 @@ class CpuSearch:
         logits, wdl = self.evaluator(planes)
         self._kernels.ascend(self.tree, self._settings, games, logits, wdl)
         self.evaluations += len(games)
+        self.batches += 1
 
     def _decide(self, count: int) -> Decisions:
         actions, values = np.zeros(count, np.int32), np.zeros((count, 2), np.float32)

@@ -15,7 +15,7 @@ from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
 from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.kernels import bind, selfplay_params
-from rookery.selfplay.report import Counts, Played, report_rows
+from rookery.selfplay.report import BatchCounts, Counts, Played, report_rows
 
 
 class CpuSelfPlay:
@@ -29,8 +29,10 @@ class CpuSelfPlay:
         config: SelfPlayConfig,
         search: SearchConfig,
         seed: int,
+        is_padded: bool = False,
     ) -> None:
-        self.config, self.game = config, game
+        """`is_padded` says that the evaluator fills every batch up to `config.games` rows."""
+        self.config, self.game, self._is_padded = config, game, is_padded
         self._search = CpuSearch(
             game,
             evaluator,
@@ -56,7 +58,7 @@ class CpuSelfPlay:
         check: Callable[[], None] = lambda: None,
     ) -> Played:
         """Make `moves` moves in every game; `check` is called after each and may raise to stop."""
-        begun, before = time.perf_counter(), self._counts(0)
+        begun, before, batches = time.perf_counter(), self._counts(0), self._search.batches
         simulations = self.config.simulations_at(progress)
         finished = [new_rows(self.game, 0)]
         for _ in range(moves):
@@ -65,7 +67,15 @@ class CpuSelfPlay:
         rows = concatenate(finished)
         rows.iterations[:] = iteration
         after, seconds = self._counts(moves * self.config.games), time.perf_counter() - begun
-        report = report_rows(rows, before, after, simulations=simulations, seconds=seconds)
+        made, evaluated = self._search.batches - batches, after.evaluations - before.evaluations
+        report = report_rows(
+            rows,
+            before,
+            after,
+            batches=BatchCounts(made, made * self.config.games if self._is_padded else evaluated),
+            simulations=simulations,
+            seconds=seconds,
+        )
         return Played(rows, report)
 
     def state(self) -> dict[str, NDArray[Any]]:

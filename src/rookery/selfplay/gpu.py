@@ -21,7 +21,7 @@ from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.gpu_kernels import Arena, Schedule, bind
 from rookery.selfplay.kernels import selfplay_params
 from rookery.selfplay.packing import pack_games, unpack_games
-from rookery.selfplay.report import Counts, Played, report_rows
+from rookery.selfplay.report import BatchCounts, Counts, Played, report_rows
 
 WAVES = 8
 """Waves per graph; games that have ended wait for the next one."""
@@ -74,6 +74,7 @@ class Enqueued:
     """Moves of all games that were enqueued, and the games that will have ended by then."""
 
     finished: FinishedRows
+    batches: int
     simulations: int
     stopwatch: Stopwatch
 
@@ -112,22 +113,28 @@ class GpuSelfPlay:
         self._graph = Graph(self._waves, self._device)
         self._positions.zero_()  # the capture's own waves are not counted
         self._trees.evaluations.zero_()
-        self._counts = Counts(0, 0, 0, 0)
+        self._counts, self._batches = Counts(0, 0, 0, 0), 0
 
     def start(self, moves: int, *, progress: float, iteration: int) -> Enqueued:
         """Enqueue about `moves` moves of every game; two such calls may be unfinished."""
-        stopwatch = Stopwatch(self._device)
+        stopwatch, before = Stopwatch(self._device), self._batches
         simulations = self.play_waves(moves, progress=progress)
         finished = self.collect(iteration)
         stopwatch.stop()
-        return Enqueued(finished, simulations, stopwatch)
+        return Enqueued(finished, self._batches - before, simulations, stopwatch)
 
     def finish(self, enqueued: Enqueued) -> Played:
         """Return the games that have ended, in host memory; wait for the device."""
         rows, counts = enqueued.finished.fetch()
         before, self._counts = self._counts, counts
-        simulations, seconds = enqueued.simulations, enqueued.stopwatch.seconds()
-        report = report_rows(rows, before, counts, simulations=simulations, seconds=seconds)
+        report = report_rows(
+            rows,
+            before,
+            counts,
+            batches=BatchCounts(enqueued.batches, enqueued.batches * self.config.games),
+            simulations=enqueued.simulations,
+            seconds=enqueued.stopwatch.seconds(),
+        )
         return Played(rows, report)
 
     def play_waves(self, moves: int, *, progress: float) -> int:
@@ -137,6 +144,7 @@ class GpuSelfPlay:
         as_tensor(self._arena.schedule.step).fill_(step)
         for replay in range(-(-moves * simulations // WAVES)):
             self._graph()
+            self._batches += WAVES
             if replay == 0:
                 self._trees.adapt()
         return simulations

@@ -34,6 +34,12 @@ class SelfPlayReport:
     """Games played to the end although one player would have resigned."""
     resign_errors: int = 0
     """Of those, games that the resigning player did not lose."""
+    batches: int = 0
+    """Calls of the network."""
+    mean_batch: float = 0.0
+    """Mean number of rows that the network computed per call."""
+    useful_rows: float = 0.0
+    """Share of these rows that a search needed; the others are padding or games that wait."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,11 @@ def merge_reports(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
     totals = {name: total(name) for name in ("games", "simulations", *Counts._fields)}
     means = {name: mean(name) for name in ("mean_length", "first_wins", "draws", "duplicate_games")}
     seconds = max((report.seconds for report in reports), default=0.0)
-    return SelfPlayReport(**totals, **means, seconds=seconds)
+    batches = BatchCounts(
+        total("batches"), sum(round(report.batches * report.mean_batch) for report in reports)
+    )
+    figures = batches.figures(totals["evaluations"])
+    return SelfPlayReport(**totals, **means, **figures, seconds=seconds)
 
 
 class Counts(NamedTuple):
@@ -69,8 +79,29 @@ class Counts(NamedTuple):
     resign_errors: int
 
 
+class BatchCounts(NamedTuple):
+    """Calls of the network in some period, and the rows that it computed in all of them."""
+
+    batches: int
+    rows: int
+
+    def figures(self, evaluations: int) -> dict[str, Any]:
+        """Return the figures of a report, of whose rows `evaluations` were needed."""
+        return {
+            "batches": self.batches,
+            "mean_batch": self.rows / max(self.batches, 1),
+            "useful_rows": evaluations / max(self.rows, 1),
+        }
+
+
 def report_rows(
-    rows: Rows, before: Counts, after: Counts, *, simulations: int, seconds: float
+    rows: Rows,
+    before: Counts,
+    after: Counts,
+    *,
+    batches: BatchCounts,
+    simulations: int,
+    seconds: float,
 ) -> SelfPlayReport:
     """Return the report of a period with counts before and after, whose finished games are `rows`.
 
@@ -83,6 +114,7 @@ def report_rows(
     results = np.where(rows.plies[starts] % 2 == 0, rows.results[starts], -rows.results[starts])
     return SelfPlayReport(
         **counted._asdict(),
+        **batches.figures(counted.evaluations),
         games=len(starts),
         simulations=counted.positions * simulations,
         seconds=seconds,

@@ -20,6 +20,7 @@ from rookery.base import (
     out_of_range,
     read_whole,
 )
+from rookery.gpu import find_devices
 from rookery.learning import LearningConfig
 from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, NetConfig
 from rookery.replay import ReplayConfig
@@ -62,7 +63,8 @@ class RunConfig:
     strength_simulations: int = 32
     """Simulations per move when strength is measured."""
     devices: str = "auto"
-    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), or auto = a GPU if any."""
+    """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), all = all GPUs of the machine,
+    or auto = a GPU if any."""
     actors: str = "0"
     """Self-play processes besides the learner; 0 = none, unless there are several devices;
     auto = one per GPU, or on the CPU as many as the load needs."""
@@ -88,7 +90,8 @@ class RunConfig:
 
     def has_actors(self) -> bool:
         """Return whether games are played by actors."""
-        return self.actors != "0" or "," in self.devices or bool(self.cluster)
+        is_distributed = self.actors != "0" or bool(self.cluster)
+        return is_distributed or len(find_devices(self.devices)) > 1
 
     def progress(self, seconds: float, iteration: int) -> float:
         """Return the share of the run that is done after `seconds` and `iteration`s."""

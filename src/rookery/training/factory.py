@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from rookery.base import FileDamaged, RunFolderError, UnknownName
-from rookery.gpu import find_devices
+from rookery.gpu import find_devices, why_cpu
 from rookery.learning import LearningConfig
 from rookery.nets import check_backend
 from rookery.replay import Rows, read_shard
@@ -244,9 +244,12 @@ def _read_shards(run: Run, position: RunPosition) -> Iterator[tuple[int, Rows]]:
 
 
 def _record_start(loop: TrainingLoop, kind: str) -> None:
+    devices = loop.run.config.run.devices
     loop.run.record_start(
         kind,
         device=str(loop.run.device),
+        devices=list(map(str, find_devices(devices))),
+        device_note=why_cpu(devices),
         inference=loop.selfplay.choice,
         precision=loop.learner.precision,
         threads=torch.get_num_threads(),

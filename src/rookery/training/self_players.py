@@ -49,7 +49,12 @@ class CpuSelfPlayer(SelfPlayer):
 
     def __init__(self, game: Game, config: Config, evaluator: CpuEvaluator, *, seed: int) -> None:
         self._selfplay = CpuSelfPlay(
-            game, evaluator, config=config.selfplay, search=config.search, seed=seed
+            game,
+            evaluator,
+            config=config.selfplay,
+            search=config.search,
+            seed=seed,
+            is_padded=evaluator.is_padded,
         )
         super().__init__(self._selfplay, evaluator)
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rookery.interface.cli.failures import USAGE
-from rookery.interface.cli.settings import Devices, Iteration, Net, TrustRules, find_net, whole
+from rookery.interface.cli.settings import (
+    Devices,
+    Iteration,
+    Net,
+    TrustRules,
+    find_net,
+    print_note,
+    whole,
+)
 from rookery.interface.printable import one_line
 
 if TYPE_CHECKING:
@@ -42,11 +50,14 @@ def analyse(
     An empty line is the starting position.
     """
     from rookery.base import IllegalPosition
+    from rookery.gpu import why_cpu
     from rookery.interface.analysis import Analyser
 
     source = _source(positions, file)
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
     analyser = Analyser(net, devices=devices)
+    if why := why_cpu(devices):
+        print_note(why)
     has_errors = False
     for batch in _batches(source, analyser.batch_size):
         for text, answer in zip(batch, analyser.analyse(batch), strict=True):

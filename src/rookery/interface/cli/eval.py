@@ -17,6 +17,7 @@ from rookery.interface.cli.settings import (
     Workers,
     count_workers,
     find_net,
+    print_device_note,
     print_note,
 )
 
@@ -58,6 +59,7 @@ def evaluate(
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     processes = count_workers(workers, devices)
     player = net.player(inference=net.inference, devices=devices)
+    print_device_note(devices, as_json=as_json)
     console = screen()
     label = f"measuring {', '.join(map(heading, counts))}"
     with console.status(label) if console.is_terminal else nullcontext():

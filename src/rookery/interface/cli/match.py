@@ -17,6 +17,7 @@ from rookery.interface.cli.settings import (
     check_new_files,
     count_workers,
     finite,
+    print_device_note,
     print_forfeits,
     print_note,
     whole,
@@ -79,6 +80,8 @@ def match(
         read_player_spec(text, rules, inference="auto", devices=devices, trust_rules=trust_rules)
         for text in (a, b)
     )
+    if "net" in (first.kind, second.kind):
+        print_device_note(devices, as_json=as_json)
     report = play_match_over(
         rules,
         MatchPlan(games, seed, plies, book=by_book),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Devices, Seed, TrustRules, whole
+from rookery.interface.cli.settings import Devices, Seed, TrustRules, print_device_note, whole
 
 
 class First(StrEnum):
@@ -59,4 +59,6 @@ def play(
     else:
         spec = read_player_spec(opponent or text, game, devices=devices, trust_rules=trust_rules)
     player = spec.player(game, seed=seed)
+    if spec.kind == "net":
+        print_device_note(devices)
     ConsoleGame(game, player, console=screen(), person_first=first is First.me).play()

@@ -16,6 +16,7 @@ from rookery.interface.cli.settings import (
     TrustRules,
     check_new_files,
     finite,
+    print_device_note,
     print_forfeits,
     print_note,
     whole,
@@ -100,6 +101,8 @@ def rate(
         trust_rules=trust_rules,
     )
     scale.check(rules)
+    if player_spec.kind == "net":
+        print_device_note(devices, as_json=as_json)
     with _progress(plan) as watch:
         rated = player_spec.player(rules, seed=seed)
         report = rate_player(rules, rated, scale, plan=plan, callback=watch)

@@ -91,7 +91,10 @@ Seed = Annotated[
     int, typer.Option(parser=whole(0, "MAX_SEED"), metavar="N", help="Seed openings and players.")
 ]
 Devices = Annotated[
-    str, typer.Option("--devices", help="Compute on cpu, cuda:0, or auto (a GPU if there is one).")
+    str,
+    typer.Option(
+        "--devices", help="Compute on cpu, cuda:0, all (GPUs), or auto (a GPU if there is one)."
+    ),
 ]
 Workers = Annotated[
     str,
@@ -141,6 +144,15 @@ def check_new_files(*paths: Path | None) -> None:
 def print_note(note: str) -> None:
     """Print a note to stderr."""
     print(printable(f"note: {note}"), file=sys.stderr, flush=True)
+
+
+def print_device_note(devices: str, *, as_json: bool = False) -> None:
+    """Print why `auto` has found no GPU, unless the output is JSON."""
+    from rookery.gpu import why_cpu
+    from rookery.interface.formatting import screen
+
+    if not as_json and (why := why_cpu(devices)):
+        screen().print(f"note: {why}", soft_wrap=True)
 
 
 def print_forfeits(faults: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from rookery.interface.cli.settings import (
     Settings,
     TrustRules,
     placement,
+    print_device_note,
     start_from,
     with_options,
 )
@@ -73,6 +74,7 @@ def train(
         f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}{origin}",
         soft_wrap=True,
     )
+    print_device_note(config.run.devices)
     train_visibly(folder, console)
 
 
@@ -146,6 +148,7 @@ def resume(
         folder.change(config)
         folder.keep_rules()
     console.print(f"Resuming {folder.game.name} in {run}", soft_wrap=True)
+    print_device_note(config.run.devices)
     train_visibly(folder, console)
 
 

@@ -12,6 +12,7 @@ from rookery.interface.cli.settings import (
     Recipe,
     Settings,
     placement,
+    print_device_note,
     start_from,
     whole,
     with_options,
@@ -73,6 +74,7 @@ def tune(
     given = {"--minutes": minutes, "--devices": named, "--actors": actors, "--cluster": cluster}
     options = [(name, str(value)) for name, value in given.items() if value is not None]
     options += [("--set", setting) for setting in settings or ()]
+    print_device_note(config.run.devices)
     tune_visibly(Study(folder, config, searched), trials, shared=options, console=screen())
 
 

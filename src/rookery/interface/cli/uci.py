@@ -37,13 +37,15 @@ def _serve(
 ) -> None:
     from rookery.base import ConfigError
     from rookery.games import plain_name
-    from rookery.gpu import find_device
+    from rookery.gpu import find_device, why_cpu
     from rookery.interface.uci.engine import Engine
 
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if plain_name(net.game.name) != "chess":
         raise ConfigError(f"{run} plays {net.game.name}, which is not chess; give a run of chess")
     find_device(devices)
+    if why := why_cpu(devices):
+        _say(f"info string {why}")
     player = replace(net.player(inference="auto", devices=devices), batch_size=MAX_LEAVES)
     Engine(net, player, commands=commands, say=_say).run()
 

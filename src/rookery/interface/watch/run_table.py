@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
-from rookery.interface.progress import mean_share, time_left, trainers
+from rookery.interface.progress import batches, mean_share, time_left, trainers
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import Line
 from rookery.interface.watch.curve import Curve, Flow
@@ -52,6 +52,8 @@ def rows(status: RunStatus) -> Iterator[Row]:
     if usage := history.usage:
         busy, memory = _share(usage["busy"]), count(usage["memory_mb"])
         yield "device", Flow(f"{busy} busy", f"{memory} MB in use")
+    elif note := history.start.get("device_note"):
+        yield "device", Text(note)
     if actors := history.last.get("actors"):
         yield "actors", _actors(actors)
     if status.damaged:
@@ -91,7 +93,7 @@ def ago(seconds: float) -> str:
 def _setup(status: RunStatus) -> Flow:
     """Return recipe, devices, network and precision."""
     start, config = status.history.start, status.config
-    devices = config.run.devices if "," in config.run.devices else start["device"]
+    devices = ",".join(start.get("devices") or [start["device"]])
     cluster = [f"cluster {config.run.cluster}"] if config.run.cluster else []
     learning = f"{config.learning.method}, {start['precision']}"
     return Flow(config.recipe, f"on {devices}", *cluster, str(config.net), learning)
@@ -107,7 +109,15 @@ def _selfplay(history: RunHistory) -> Flow:
         f"{_share(played['first_wins'])} first wins",
         f"{_share(played['draws'])} draws",
         f"{_share(played['duplicate_games'])} duplicates",
+        *_batches(played),
     )
+
+
+def _batches(played: Line) -> list[str]:
+    """Return the mean batch of the network; runs of earlier versions did not record it."""
+    if not played.get("batches"):
+        return []
+    return [batches(f"{count(played['mean_batch'])} rows", _share(played["useful_rows"]))]
 
 
 def _window(window: Line) -> Flow:

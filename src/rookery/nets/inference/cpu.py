@@ -97,6 +97,11 @@ class CpuEvaluator:
         """Name of the backend in use."""
         return self.choice.backend
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether batches are filled up to `batch_size` rows."""
+        return self.backend in (*COMPILED, "openvino")
+
     @torch.inference_mode()
     def load(self, net: nn.Module) -> None:
         """Take the weights of `net`, of the same shape; raise RookeryError if they overflow."""
