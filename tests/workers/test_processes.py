@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from rookery.workers import (
     WorkerEvent,
     WorkerPool,
     WorkersLost,
+    processes,
     thread_limits,
 )
 from worker_functions import Count, Echo, Say
@@ -189,3 +192,19 @@ def _is_alive(pid: int) -> bool:
 
 def test_thread_limits_name_the_variables_of_all_libraries() -> None:
     assert set(thread_limits(2).values()) == {"2"} and "OMP_NUM_THREADS" in thread_limits(2)
+
+
+def test_a_worker_keeps_to_its_threads_and_leaves_numba_its_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: dict[str, int] = {}
+    for name in ("torch", "numba"):
+        library = SimpleNamespace(
+            get_num_threads=lambda: 8, set_num_threads=partial(limits.__setitem__, name)
+        )
+        monkeypatch.setitem(sys.modules, name, library)
+    monkeypatch.setattr(os, "environ", {})
+    processes._use({**thread_limits(2), "COLOUR": "red"})
+    assert limits == {"torch": 2, "numba": 2}
+    assert os.environ["COLOUR"] == "red" and os.environ["OMP_NUM_THREADS"] == "2"
+    assert "NUMBA_NUM_THREADS" not in os.environ
