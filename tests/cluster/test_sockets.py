@@ -50,7 +50,7 @@ def test_a_local_ray_requires_a_token(cluster: Cluster) -> None:
 def test_a_cluster_store_is_a_torch_store(cluster: Cluster) -> None:
     name = cluster.start_store()
     store = ClusterStore(name)
-    store.set_timeout(timedelta(seconds=5))
+    store.set_timeout(timedelta(seconds=60))  # Ray starts its processes at low priority
     inner: Any = torch.distributed.PrefixStore("group", store)  # type: ignore[attr-defined]
     inner.set("key", b"\x00\xff")
     assert inner.get("key") == store.get("group/key") == b"\x00\xff"
