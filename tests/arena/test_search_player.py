@@ -1,7 +1,10 @@
 """The search player with evaluators whose output is known."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from matches import play_match
@@ -9,7 +12,7 @@ from rookery.arena import Histories, MinimaxPlayer, RandomPlayer, SearchPlayer
 from rookery.arena.players import search as search_module
 from rookery.base import ConfigError
 from rookery.games import Board, load_game
-from rookery.search import SearchConfig
+from rookery.search import SearchConfig, new_search
 
 CONNECT4 = load_game("connect4")
 
@@ -49,6 +52,23 @@ def test_batches_may_grow_shrink_and_exceed_the_limit(monkeypatch: pytest.Monkey
     searching = player(200)
     win = np.repeat(np.atleast_1d(CONNECT4.position("414141")), 11)
     for count in (1, 3, 2, 11):
+        assert searching.choose(win[:count]).tolist() == [3] * count
+
+
+def test_fewer_games_are_searched_at_a_time_if_memory_runs_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allocate = new_search
+
+    def small_memory(*arguments: Any, num_games: int, **others: Any) -> Any:
+        if num_games > 3:
+            raise torch.OutOfMemoryError("out of memory, on purpose")
+        return allocate(*arguments, num_games=num_games, **others)
+
+    monkeypatch.setattr(search_module, "new_search", small_memory)
+    searching = player(200)
+    win = np.repeat(np.atleast_1d(CONNECT4.position("414141")), 11)
+    for count in (11, 2):
         assert searching.choose(win[:count]).tolist() == [3] * count
 
 

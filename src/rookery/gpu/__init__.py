@@ -14,10 +14,12 @@ from rookery.gpu.kernels import (
     zeros,
 )
 from rookery.gpu.monitor import GpuMonitor
+from rookery.gpu.parts import Parts
 
 __all__ = [
     "GpuMonitor",
     "Graph",
+    "Parts",
     "Stopwatch",
     "as_tensor",
     "copy_in",

@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ class _Iteration:
     learning: LearnReport | None
     device: _UsageFigures | None = None
     actors: _ActorFigures | None = None
+    fallbacks: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

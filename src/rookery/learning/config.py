@@ -50,6 +50,7 @@ class LearningConfig:
         "max_batch_ratio": (1, 1_000_000),
         "silence_seconds": (0.01, 100_000),
         "checkpoint_every": (1, 1_000_000),
+        "retries": (0, 1000),
         "batch_size": (1, 10_000_000),
         "accumulate": (1, 10_000_000),
         "reuse": (1e-6, 1000),
@@ -94,6 +95,9 @@ class LearningConfig:
     """Seconds without an answer after which a trainer counts as lost."""
     checkpoint_every: int = 200
     """Updates between two copies of the trainers' state, used if all of them are lost."""
+    retries: int = 5
+    """Failures between two checkpoints, such as a loss that is not finite, after which learning
+    goes back to its last good state and continues with half the learning rate."""
     batch_size: int = 512
     """Rows per update."""
     accumulate: int = 1

@@ -5,12 +5,13 @@ device never waits for the host.
 """
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
 from rookery.games import Game
@@ -47,7 +48,13 @@ class GpuLearner(BaseLearner):
         self._graph: Graph | None = None
         self._window: Window | None = None
         self._pending: Callable[[], LearnReport] | None = None
+        self._finite_average = deepcopy(self._average.net)
         self._share_rate()
+
+    @property
+    def play_net(self) -> nn.Module:
+        """The averaged network after the last call of `learn` whose losses were all finite."""
+        return self._finite_average
 
     def learn(
         self, window: Window, num_updates: int, *, progress: float, check: Check = lambda: None
@@ -66,7 +73,8 @@ class GpuLearner(BaseLearner):
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned; the graph is captured again."""
         super().restore(arrays)
-        self._graph = None
+        self._pending = self._graph = None
+        self._keep_average(is_finite=torch.ones((), dtype=torch.bool, device=self._device))
         self._share_rate()
 
     def _enqueue(
@@ -83,6 +91,7 @@ class GpuLearner(BaseLearner):
             self._graph()
             self.updates += 1
         sums = self._sums.clone()
+        self._keep_average(is_finite=sums.isfinite().all())
         rate = learning_rate(progress, self.updates - 1, config=self.config)
         stopwatch.stop()
         rows = num_updates * self.config.batch_size
@@ -97,6 +106,13 @@ class GpuLearner(BaseLearner):
             )
 
         return report
+
+    @torch.no_grad()
+    def _keep_average(self, *, is_finite: Tensor) -> None:
+        """Play with the new average if `is_finite`; decided on the device, which never waits."""
+        new = self._average.net.state_dict()
+        for name, kept in self._finite_average.state_dict().items():
+            kept.copy_(torch.where(is_finite, new[name], kept))
 
     def _share_rate(self) -> None:
         for group in self._optimizer.param_groups:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,22 +83,26 @@ class BaseLearner(ABC):
     def drain(self) -> LearnReport | None:
         """Wait for updates in flight; return their report, None if there are none."""
 
+    def set_learning_rate(self, peak: float) -> None:
+        """Make the next updates with another peak learning rate."""
+        self.config = replace(self.config, learning_rate=peak)
+
     def state(self) -> states.Arrays:
         """Return everything that a new learner needs to continue, as named arrays."""
         return {
             **states.net_arrays("net", self.net),
-            **states.net_arrays("play", self.play_net),
+            **states.net_arrays("play", self._average.net),
             **states.optimizer_arrays(self._optimizer, self.net),
             "updates": np.array([self.updates], np.int64),
         }
 
     def play_arrays(self) -> states.Arrays:
         """Return the averaged network's part of the state."""
-        return states.net_arrays("play", self.play_net)
+        return states.net_arrays("play", self._average.net)
 
     def fill_play(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the averaged network alone."""
-        states.fill_net("play", self.play_net, arrays=arrays)
+        states.fill_net("play", self._average.net, arrays=arrays)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned, or FileDamaged."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from math import isfinite
 from operator import mul
 
 import numpy as np
@@ -118,9 +119,10 @@ def loss_means(steps: Tensor, first: int) -> LossMeans:
     broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(broken):
         names = [field.name for field in fields(LossMeans)]
-        values = dict(zip(names, table[broken[0]].tolist(), strict=True))
+        values = zip(names, table[broken[0]].tolist(), strict=True)
+        found = ", ".join(f"{name} {value:g}" for name, value in values if not isfinite(value))
         raise LearningDiverged(
-            f"update {first + broken[0]} gave {values}, expected finite numbers; "
-            "resume from the last checkpoint with a lower learning.learning_rate"
+            f"update {first + broken[0]} gave {found}, expected finite numbers; "
+            "lower learning.learning_rate"
         )
     return LossMeans(*table.mean(axis=0).tolist())

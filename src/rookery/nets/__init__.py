@@ -1,7 +1,7 @@
 """Neural networks: building, saving, splitting and exporting them, and fast inference."""
 
 from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters
-from rookery.nets.inference.backend import BackendChoice
+from rookery.nets.inference.backend import BackendChoice, NotFinite
 from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
 from rookery.nets.inference.gpu import GpuEvaluator, check_backend
 from rookery.nets.inference.gpu_backends import GPU_BACKENDS
@@ -20,6 +20,7 @@ __all__ = [
     "GpuEvaluator",
     "NetConfig",
     "NetPart",
+    "NotFinite",
     "SpikeCount",
     "Weights",
     "WeightsHeader",

@@ -26,6 +26,7 @@ from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, NetConfig
 from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
+from rookery.training.fallbacks import allowed_kinds
 
 MODES = ("overlapped", "phased")
 
@@ -77,9 +78,15 @@ class RunConfig:
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
     at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""
+    fallback: str = "all"
+    """What the run may do instead of ending with an error: all, none, or some of device (train on
+    the CPU if auto finds no GPU), inference (use a slower backend), memory (play fewer games or
+    split batches), method (learn in one process if trainers cannot learn together) and workers
+    (continue without workers that fail too often), as in memory,workers."""
 
     def __post_init__(self) -> None:
         check_ranges("run", self, self.RANGES)
+        allowed_kinds(self.fallback)
         if self.actors != "auto":
             read_whole("run.actors", self.actors, (0, MAX_PROCESSES), words=", or auto")
         if self.mode not in MODES:

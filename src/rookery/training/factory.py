@@ -7,14 +7,15 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from rookery.base import FileDamaged, RunFolderError, UnknownName
+from rookery.base import ConfigError, FileDamaged, RunFolderError, UnknownName
 from rookery.gpu import find_devices, why_cpu
 from rookery.learning import LearningConfig
-from rookery.nets import check_backend
+from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
 from rookery.training.config import Config
+from rookery.training.fallbacks import Fallbacks
 from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
 from rookery.training.measuring import LocalMeter
 from rookery.training.parts import (
@@ -47,6 +48,8 @@ def train(folder: RunFolder, callback: ProgressCallback) -> Progress:
 def check_hardware(config: Config) -> torch.device:
     """Return the device that learns; raise an error if settings and hardware do not fit."""
     devices = find_devices(config.run.devices)
+    if note := why_cpu(config.run.devices):
+        Fallbacks(config.run.fallback).take("device", note)
     check_trainers(config, devices)
     backends = ("auto", *backends_on(devices[0]))
     if config.run.inference not in backends:
@@ -99,9 +102,9 @@ class _Builder:
     def build(self) -> TrainingLoop:
         """Return the loop: who learns, who plays, who measures."""
         net = self._first_net()
-        has_trainers = self.learning.method != "single"
-        learner = self._trainers(net) if has_trainers else self._learner(net)
-        device = torch.device("cpu") if has_trainers else self.device
+        trainers = self._count_trainers(net) if self.learning.method != "single" else 0
+        learner = self._trainers(net, trainers) if trainers else self._learner(net)
+        device = torch.device("cpu") if trainers else self.device
         window = new_window(self.game, self.config.replay, device)
         selfplay, meter = self._players(learner.play_net)
         return TrainingLoop(self.run, selfplay, window, learner, meter)
@@ -127,9 +130,18 @@ class _Builder:
             on_smaller_parts=self._note_parts,
         )
 
-    def _trainers(self, net: nn.Module) -> Learner:
+    def _count_trainers(self, net: nn.Module) -> int:
+        """Return the number of trainers; 0 if a batch is too small to share."""
         devices = find_devices(self.config.run.devices)
-        workers = count_trainers(self.config, net, game=self.game, devices=devices)
+        try:
+            return count_trainers(self.config, net, game=self.game, devices=devices)
+        except ConfigError as error:
+            self.run.fall_back("method", f"{error}; learning in one process")
+        self.learning = replace(self.learning, method="single")
+        return 0
+
+    def _trainers(self, net: nn.Module, workers: int) -> Learner:
+        devices = find_devices(self.config.run.devices)
         placement = TrainerPlacement(devices, workers, self.cluster)
         trainers = TrainerPool(
             self.game,
@@ -137,6 +149,7 @@ class _Builder:
             config=self.config,
             placement=placement,
             on_event=self.run.note_event,
+            on_fallback=self.run.fall_back,
         )
         self.resources.callback(trainers.close)
         self.run.note(trainers.describe())
@@ -156,8 +169,7 @@ class _Builder:
             backend=self.backend,
             seed=run.seed,
         )
-        for note in fallback_notes(player.evaluator):
-            self.run.note(note)
+        self._note_backend(player.evaluator)
         self._adapt_games(player.games)
         selfplay = LocalSelfPlay(player, kind=self.device.type, moves=run.moves)
         return selfplay, LocalMeter(self.run, self.game, player.evaluator)
@@ -175,22 +187,30 @@ class _Builder:
             cluster=self.cluster,
             is_over=lambda: self.run.progress() >= 1.0,
         )
+        self._note_backend(evaluator)
         self.resources.callback(actors.close)
         return actors, ActorMeter(self.run, self.game, actors)
+
+    def _note_backend(self, evaluator: CpuEvaluator | GpuEvaluator) -> None:
+        for note in fallback_notes(evaluator):
+            self.run.fall_back("inference", note)
 
     def _adapt_games(self, games: int) -> None:
         asked = self.config.selfplay.games
         if games < asked:
+            self.run.fall_back(
+                "memory", f"{asked} games do not fit into the GPU's memory; continuing with {games}"
+            )
             selfplay = replace(self.run.config.selfplay, games=games)
-            note = f"{asked} games do not fit into the GPU's memory; continuing with {games}"
-            self.run.adapt(replace(self.run.config, selfplay=selfplay), note)
+            self.run.folder.adapt(replace(self.run.config, selfplay=selfplay))
 
     def _note_parts(self, learning: LearningConfig) -> None:
-        changed = replace(self.run.config.learning, accumulate=learning.accumulate)
-        note = (
-            f"a batch does not fit into the GPU's memory; learning in {learning.accumulate} parts"
+        parts = learning.accumulate
+        self.run.fall_back(
+            "memory", f"a batch does not fit into the GPU's memory; learning in {parts} parts"
         )
-        self.run.adapt(replace(self.run.config, learning=changed), note)
+        changed = replace(self.run.config.learning, accumulate=parts)
+        self.run.folder.adapt(replace(self.run.config, learning=changed))
 
 
 def _as_before(
@@ -245,11 +265,13 @@ def _read_shards(run: Run, position: RunPosition) -> Iterator[tuple[int, Rows]]:
 
 def _record_start(loop: TrainingLoop, kind: str) -> None:
     devices = loop.run.config.run.devices
+    if note := why_cpu(devices):
+        loop.run.fallbacks.take("device", note)
     loop.run.record_start(
         kind,
         device=str(loop.run.device),
         devices=list(map(str, find_devices(devices))),
-        device_note=why_cpu(devices),
+        device_note=note,
         inference=loop.selfplay.choice,
         precision=loop.learner.precision,
         threads=torch.get_num_threads(),

@@ -9,14 +9,16 @@ the host, actors in other processes; this process, a captured graph on a GPU, tr
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 from torch import nn
 
-from rookery.learning import LearningConfig, LearnReport
+from rookery.learning import LearningConfig, LearningDiverged, LearnReport
 from rookery.learning import merge_reports as merge_learned
-from rookery.nets import BackendChoice
+from rookery.nets import BackendChoice, NotFinite
 from rookery.replay import Window, count, write_shard
 from rookery.selfplay import Played, SelfPlayReport
 from rookery.selfplay import merge_reports as merge_played
@@ -27,6 +29,8 @@ from rookery.training.store.checkpoint import Checkpoint, RunPosition
 
 Arrays = Mapping[str, NDArray[Any]]
 Check = Callable[[], None]
+FAILURES = (LearningDiverged, NotFinite, RuntimeError)
+"""Learning that failed; torch raises RuntimeError, also if a device has no memory left."""
 
 
 class SelfPlay(Protocol):
@@ -85,6 +89,9 @@ class Learner(Protocol):
     def drain(self) -> LearnReport | None:
         """Wait for updates in flight and return their report."""
 
+    def set_learning_rate(self, peak: float) -> None:
+        """Make the next updates with another peak learning rate."""
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything a new learner needs to continue."""
 
@@ -115,7 +122,10 @@ class TrainingLoop:
         self.learner, self.meter = learner, meter
         self.rows_owed = 0.0
         """Rows that are still to be learned from, for the rows that have arrived."""
-        self.boundary: Checkpoint | None = None
+        self._good_state: Checkpoint
+        """What to go back to: the end of an iteration."""
+        self._failures = 0
+        """Failures of learning since the last checkpoint."""
         self._played: list[SelfPlayReport] = []
         self._learned: list[LearnReport] = []
         """Reports that are not yet recorded."""
@@ -125,8 +135,8 @@ class TrainingLoop:
     def train(self) -> None:
         """Train until the run's time or iterations are over, or the callback raises Stopped."""
         try:
+            self._good_state = self._snapshot()
             self._publish()
-            self._mark_boundary()
             while self.run.progress() < 1.0:
                 self.run_iteration()
             self.finish()
@@ -146,7 +156,8 @@ class TrainingLoop:
         self._record()
         if self._is_due(self.run.config.run.strength_every):
             self.meter.start(self.run.iteration, self.learner.play_net)
-        self._mark_boundary()
+        if self._resumes_exactly:
+            self._good_state = self._snapshot()
         if self._is_due(self.run.config.run.checkpoint_every):
             self.checkpoint()
 
@@ -154,9 +165,10 @@ class TrainingLoop:
         """Write weights and checkpoint, then delete the shards that are no longer needed."""
         self.run.show("checkpoint")
         self._drain()
-        self.boundary = self._snapshot()
-        self._save(self.boundary)
+        self._good_state = self._snapshot()
+        self._save(self._good_state)
         self.run.delete_shards(self.window.shard_numbers)
+        self._failures = 0
 
     def finish(self) -> None:
         """End a run that has reached its end: checkpoint, and measure the last network."""
@@ -173,16 +185,16 @@ class TrainingLoop:
         In others the interrupted iteration ends early, so that its games are recorded.
         """
         self.run.callback = lambda progress: None
-        if self.boundary is None or not self._resumes_exactly:
+        if not self._resumes_exactly:
             self._drain()
             if self._played:
                 self.run.iteration += 1
                 self._record()
             self.checkpoint()
             return
-        self.learner.restore(self.boundary.learner)
-        self._save(self.boundary)
-        self.run.stats.forget_after(self.boundary.position.iteration)
+        self.learner.restore(self._good_state.learner)
+        self._save(self._good_state)
+        self.run.stats.forget_after(self._good_state.position.iteration)
 
     def restore(self, found: Checkpoint) -> None:
         """Continue from a checkpoint; games that actors play begin again."""
@@ -219,32 +231,68 @@ class TrainingLoop:
             self._show("learning", games=games, played=each.report)
 
     def _learn(self) -> None:
-        """Make all updates that are due."""
-        size, before = self.learner.config.batch_size, self.learner.updates
-        if self.rows_owed < size:
-            return
-        try:
-            report = self.learner.learn(
-                self.window,
-                int(self.rows_owed // size),
-                progress=self.run.progress(),
-                check=self._check_learning,
+        """Make all updates that are due; those of a failed call are made again."""
+        while num_updates := int(max(self.rows_owed, 0) // self.learner.config.batch_size):
+            report = self._try(
+                partial(
+                    self.learner.learn,
+                    self.window,
+                    num_updates,
+                    progress=self.run.progress(),
+                    check=self._check_learning,
+                )
             )
+            if report is not None:
+                self._learned.append(report)
+                self._show("learning", learned=report, rows_made=self.window.rows_made)
+
+    def _try(self, learn: Callable[[], LearnReport | None]) -> LearnReport | None:
+        """Return what `learn` returns, and charge its updates; if it fails, go back."""
+        before, failure = self.learner.updates, None
+        try:
+            return learn()
+        except FAILURES as error:
+            failure = error
         finally:
-            self.rows_owed -= size * (self.learner.updates - before)
-        if report is not None:
-            self._learned.append(report)
-            self._show("learning", learned=report, rows_made=self.window.rows_made)
+            self._charge(before)
+        self._go_back(failure)
+        return None
+
+    def _charge(self, before: int) -> None:
+        """Count the updates made since update `before`; those that are lost are owed again."""
+        self.rows_owed -= self.learner.config.batch_size * (self.learner.updates - before)
 
     def _check_learning(self) -> None:
         self.selfplay.attend()
         self._show("learning")
 
+    def _go_back(self, error: Exception) -> None:
+        """Continue from the last good state with half the learning rate; end if that is no use."""
+        self._failures += 1
+        before = self.learner.updates
+        self.learner.restore(self._good_state.learner)
+        self._charge(before)
+        if self._failures > self.learner.config.retries:
+            self.stop()
+            raise error
+        self.learner.set_learning_rate(self.learner.config.learning_rate / 2)
+        learning = self.run.config.learning
+        learning = replace(learning, learning_rate=learning.learning_rate / 2)
+        self.run.adapt(
+            replace(self.run.config, learning=learning),
+            f"learning failed ({error}); continuing from update {self.learner.updates} with half "
+            f"the learning rate, at its peak {learning.learning_rate:g}",
+        )
+
     def _publish(self) -> None:
         net, step = self.learner.play_net, self.learner.updates
-        self.selfplay.publish(
-            net, self.run.iteration, lambda: self.run.folder.pack_weights(net, step=step)
-        )
+        try:
+            self.selfplay.publish(
+                net, self.run.iteration, lambda: self.run.folder.pack_weights(net, step=step)
+            )
+        except NotFinite as error:
+            self._go_back(error)
+            self._publish()
 
     def _record(self) -> None:
         """Record one line per iteration; on a GPU one iteration late.
@@ -271,21 +319,16 @@ class TrainingLoop:
         """Store what is still in flight."""
         played = self.selfplay.drain()
         self._store(played)
-        learned = self.learner.drain()
+        learned = self._try(self.learner.drain)
         if learned:
             self._learned.append(learned)
         if played or learned:
             self._record()
 
-    def _mark_boundary(self) -> None:
-        """Remember the end of an iteration, if a run that is stopped goes back to it."""
-        if self._resumes_exactly:
-            self.boundary = self._snapshot()
-
     def _snapshot(self) -> Checkpoint:
         before = self.learner.updates
         learner = self.learner.state()  # trainers that were interrupted reach their goal first
-        self.rows_owed -= self.learner.config.batch_size * (self.learner.updates - before)
+        self._charge(before)
         position = RunPosition(
             iteration=self.run.iteration,
             seconds=self.run.seconds(),

@@ -13,6 +13,7 @@ from rookery.learning import LearnReport
 from rookery.replay import Window, WindowStatistics, shard_path
 from rookery.selfplay import SelfPlayReport
 from rookery.training.config import Config
+from rookery.training.fallbacks import Fallbacks
 from rookery.training.progress import Progress, ProgressCallback
 from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.store.folder import RunFolder
@@ -48,6 +49,7 @@ class Run:
             self.reserve = 0.0
         self.folder, self.callback, self.iteration = folder, callback, iteration
         self.stats = Stats(folder.path)
+        self.fallbacks = Fallbacks(run.fallback)
         self._begun, self._seconds_before = time.perf_counter(), seconds
         self._notes: list[str] = []
         self._window_statistics: WindowStatistics | None = None
@@ -98,6 +100,11 @@ class Run:
         """Record what happened to a worker."""
         self.note(str(event))
 
+    def fall_back(self, kind: str, note: str) -> None:
+        """Record a fallback, or raise FallbackRefused if `run.fallback` does not allow it."""
+        self.fallbacks.take(kind, note)
+        self.note(note)
+
     def adapt(self, config: Config, note: str) -> None:
         """Go on with other settings, and record why."""
         self.note(note)
@@ -127,6 +134,7 @@ class Run:
             learning=learned,
             window=self._statistics(window, is_exact=is_exact),
             device=self._monitor.read(),
+            fallbacks=self.fallbacks.counts(),
             **facts,
         )
 

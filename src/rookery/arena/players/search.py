@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from rookery.arena.lockstep import Histories, best_actions, legal_mask, planes
 from rookery.base import ConfigError
 from rookery.games import Game, Repetitions, States, new_repetitions
+from rookery.gpu import Parts
 from rookery.search import DeviceEvaluator, Evaluator, Search, SearchConfig, new_search
 
 MAX_GAMES = 512
@@ -40,7 +41,7 @@ class SearchPlayer:
         self._simulations = simulations
         self._seed = seed
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
-        self._max_games = MAX_GAMES_ON_GPU if is_on_gpu else MAX_GAMES
+        self._parts = Parts("games", MAX_GAMES_ON_GPU if is_on_gpu else MAX_GAMES)
         self._search: Search | None = None
         self._capacity = 0
 
@@ -50,13 +51,13 @@ class SearchPlayer:
         repetitions = (
             histories.repetitions if histories else new_repetitions(self._game, len(states))
         )
-        chunks = [np.zeros(0, np.int32)]
-        for start in range(0, len(states), self._max_games):
-            part = slice(start, start + self._max_games)
-            chunks.append(
-                choose(states[part], Repetitions(repetitions.keys[part], repetitions.counts[part]))
-            )
-        return np.concatenate(chunks)
+        moves = self._parts.each(
+            len(states),
+            lambda part: choose(
+                states[part], Repetitions(repetitions.keys[part], repetitions.counts[part])
+            ),
+        )
+        return np.concatenate([np.zeros(0, np.int32), *moves])
 
     def _search_moves(self, states: States, repetitions: Repetitions) -> NDArray[np.int32]:
         search = self._search_for(len(states))
@@ -72,7 +73,7 @@ class SearchPlayer:
     def _search_for(self, num_games: int) -> Search:
         """Return the trees; allocate new ones when there are more games than ever before."""
         if self._search is None or num_games > self._capacity:
-            self._capacity = num_games
+            self._search, self._capacity = None, num_games
             self._search = new_search(
                 self._game,
                 self._evaluator,

@@ -54,6 +54,9 @@ def rows(status: RunStatus) -> Iterator[Row]:
         yield "device", Flow(f"{busy} busy", f"{memory} MB in use")
     elif note := history.start.get("device_note"):
         yield "device", Text(note)
+    used = history.last.get("fallbacks", {})
+    if active := [f"{kind} ({n})" for kind, n in used.items() if n and kind != "device"]:
+        yield "fallbacks", Flow(*active)
     if actors := history.last.get("actors"):
         yield "actors", _actors(actors)
     if status.damaged:

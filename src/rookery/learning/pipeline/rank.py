@@ -94,6 +94,12 @@ class PipelineRank:
         """Updates made so far."""
         return self._learner.updates if self._learner else 0
 
+    def set_learning_rate(self, peak: float) -> None:
+        """Make the next updates with another peak learning rate."""
+        self._config = replace(self._config, learning_rate=peak)
+        if self._learner:
+            self._learner.set_learning_rate(peak)
+
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Start the next group, as its root, with this state."""
         self._given = arrays

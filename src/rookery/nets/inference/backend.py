@@ -27,6 +27,10 @@ SINGLE_BOARD_FACTOR = 10
 REMEDY = "go back to an older checkpoint (rookery resume --at) and lower learning.learning_rate"
 
 
+class NotFinite(RookeryError):
+    """Weights or outputs of a network that are NaN or infinite."""
+
+
 class Backend(Protocol):
     """A folded network, ready to run; its weights can be replaced in place."""
 
@@ -110,13 +114,13 @@ def are_finite(tensors: Iterable[Tensor]) -> Tensor:
 def check_weights(is_finite: Tensor) -> None:
     """Refuse weights that contain NaN or infinity."""
     if not is_finite:
-        raise RookeryError(f"the network's weights are not finite; {REMEDY}")
+        raise NotFinite(f"the network's weights are not finite; {REMEDY}")
 
 
 def check_outputs(is_finite: Tensor, backend: str) -> None:
     """Refuse weights under which the outputs of `backend` overflow."""
     if not is_finite:
         more_bits = "" if backend == "float32" else "set run.inference=float32, or "
-        raise RookeryError(
+        raise NotFinite(
             f"the network's outputs are not finite under {backend}; {more_bits}{REMEDY}"
         )

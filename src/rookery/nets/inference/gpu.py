@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rookery.base import ConfigError, UnknownName
-from rookery.gpu import Graph
+from rookery.gpu import Graph, Parts
 from rookery.nets.build import NetConfig, PlanesShape
 from rookery.nets.inference.backend import (
     BackendChoice,
@@ -35,6 +35,7 @@ from rookery.nets.resnet import Outputs, fold
 
 PROBE_ROWS = 8
 SMALLEST_BATCH = 32
+MAX_BATCH = 2**20
 
 
 def check_backend(backend: str, config: NetConfig) -> None:
@@ -75,6 +76,7 @@ class GpuEvaluator:
         self.selfplay_evaluator = self._new_int8() if self.backend == "int8" else self
         """The evaluator for self-play games: in int8 if the backend is."""
         self._graphs: dict[int, _CapturedForward] = {}
+        self._parts = Parts("positions", MAX_BATCH, smallest=SMALLEST_BATCH)
 
     @property
     def backend(self) -> str:
@@ -108,6 +110,13 @@ class GpuEvaluator:
         self, planes: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return logits [B, A] and probabilities [B, 3] of planes in host memory."""
+        results = self._parts.each(len(planes), lambda part: self._evaluate(planes[part]))
+        logits, wdl = zip(*results, strict=True)
+        return np.concatenate(logits), np.concatenate(wdl)
+
+    def _evaluate(
+        self, planes: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         count = len(planes)
         size = max(SMALLEST_BATCH, 1 << (count - 1).bit_length())  # so that few are captured
         if size not in self._graphs:

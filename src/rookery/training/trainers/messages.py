@@ -55,6 +55,8 @@ class LearnUntil(Message):
     """The group that is asked; trainers that are not in it do not reply."""
     goal: int
     progress: float
+    learning_rate: float
+    """At its peak."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class GroupBroken(Message):
 
 @dataclass(frozen=True)
 class Diverged(Message):
-    """A loss is not finite; learning cannot continue."""
+    """A loss is not finite; this trainer has left its group and ignores its other requests."""
 
+    generation: int
     reason: str

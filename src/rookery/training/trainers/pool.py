@@ -24,7 +24,15 @@ from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.rendezvous import Rendezvous
 from rookery.training.trainers.results import TrainerReport
 from rookery.training.trainers.trainer import trainer
-from rookery.workers import Message, Ready, RestartPolicy, Worker, WorkerEvent, WorkerPool
+from rookery.workers import (
+    Message,
+    Ready,
+    RestartPolicy,
+    Worker,
+    WorkerEvent,
+    WorkerPool,
+    WorkersLost,
+)
 
 UPDATES_PER_REQUEST = 32
 IDLE_SECONDS = 0.01
@@ -68,7 +76,9 @@ class TrainerPool:
         config: Config,
         placement: TrainerPlacement,
         on_event: Callable[[WorkerEvent], None],
+        on_fallback: Callable[[str, str], None] | None = None,
     ) -> None:
+        """`on_fallback` is told the kind and reason of a fallback; it may raise to refuse it."""
         learning = config.learning.scaled(placement.workers)
         self._mirror = Learner(game, net, config=learning, seed=config.run.seed)
         """Holds the trainers' last whole state, which they send now and then, and the averaged
@@ -91,6 +101,7 @@ class TrainerPool:
         self._root_reply: messages.Learned | None = None
         self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason = 0, ""
+        self._on_fallback, self._is_alone = on_fallback, False
         policy = RestartPolicy(silence_seconds=self.config.silence_seconds, first_pause=0.1)
         self._pool = WorkerPool(
             "trainer", placement.workers, self._start, policy=policy, on_event=on_event
@@ -108,11 +119,20 @@ class TrainerPool:
 
         `check` is called while the trainers work, and may raise to stop.
         """
+        if self._is_alone:
+            return self._learn_alone(window, num_updates, progress, check)
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
         self._report.replies = []
-        while self.updates < goal:
-            self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
+        try:
+            while self.updates < goal:
+                self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
+        except (GroupFailed, WorkersLost) as error:
+            if self._on_fallback is None:
+                raise
+            self._on_fallback("method", f"{error}; learning in one process from now on")
+            self._go_on_alone()
+            return self._learn_alone(window, goal - self.updates, progress, check)
         updates = self.updates - first
         return self._report.build(
             updates,
@@ -138,6 +158,10 @@ class TrainerPool:
         self._discard_states()
         self._phase = Phase.REGROUPING
 
+    def set_learning_rate(self, peak: float) -> None:
+        """Make the next updates with another peak learning rate."""
+        self.config = replace(self.config, learning_rate=peak)
+
     def describe(self) -> str:
         """Return who learns, and how, in one sentence."""
         return self.config.terms(self._placement.workers)
@@ -147,12 +171,29 @@ class TrainerPool:
         self._pool.close()
         self._rendezvous.close()
 
+    def _go_on_alone(self) -> None:
+        """Learn in this process from now on, from the trainers' last whole state."""
+        self._is_alone = True
+        self._pool.close()
+        self._keep_state(self._kept_state())
+
+    def _learn_alone(
+        self, window: Window, num_updates: int, progress: float, check: Check
+    ) -> LearnReport:
+        self._mirror.set_learning_rate(self.config.learning_rate)
+        try:
+            return self._mirror.learn(window, num_updates, progress=progress, check=check)
+        finally:
+            self.updates = self._mirror.updates
+            self._play_arrays = self._mirror.play_arrays()
+
     def _learn_until(self, goal: int, progress: float, check: Check) -> None:
         """Have the trainers reach a goal; those that have become ready join first."""
         if self._pool.ready() != self._members:
             self._phase = Phase.REGROUPING
         self._requests = []
-        self._carry_out(messages.LearnUntil(self._generation, goal, progress), check)
+        rate = self.config.learning_rate
+        self._carry_out(messages.LearnUntil(self._generation, goal, progress, rate), check)
         assert self._root_reply is not None
         self.updates = self._root_reply.updates
         self._mirror.fill_play(self._root_reply.play_arrays)
@@ -199,7 +240,9 @@ class TrainerPool:
                 self._forget(number)
                 self._trainers[number] = _Trainer()
             case messages.Diverged():
-                raise LearningDiverged(message.reason)
+                self._phase, self._trainers[number].pending = Phase.REGROUPING, 0
+                if message.generation == self._generation:
+                    raise LearningDiverged(message.reason)
             case messages.GroupBroken():
                 self._phase, self._break_reason = Phase.REGROUPING, message.reason
                 self._trainers[number].pending = 0

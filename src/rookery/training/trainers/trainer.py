@@ -65,11 +65,15 @@ class Trainer:
         try:
             return self._carry_out(message)
         except GroupFailed as error:
-            self.learner.leave()
-            broken, self.generation = self.generation, NO_GROUP
-            return messages.GroupBroken(broken, self.learner.updates, str(error))
+            return messages.GroupBroken(self._leave(), self.learner.updates, str(error))
         except LearningDiverged as error:
-            return messages.Diverged(str(error))
+            return messages.Diverged(self._leave(), str(error))
+
+    def _leave(self) -> int:
+        """Leave the group, and return its generation."""
+        self.learner.leave()
+        left, self.generation = self.generation, NO_GROUP
+        return left
 
     def _new_rank(self) -> RankLearner | PipelineRank:
         learning, seed = self.config.learning, self.config.run.seed
@@ -120,6 +124,7 @@ class Trainer:
         return messages.Joined()
 
     def _learn(self, message: messages.LearnUntil) -> messages.Learned:
+        self.learner.set_learning_rate(message.learning_rate)
         result = self.learner.learn_until(self.window, message.goal, progress=message.progress)
         idle_seconds, self.idle_seconds = self.idle_seconds, 0.0
         return messages.Learned(

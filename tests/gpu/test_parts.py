@@ -1,0 +1,47 @@
+"""Work in parts that become smaller when memory runs out; no GPU is needed."""
+
+import logging
+
+import pytest
+import torch
+
+from rookery.gpu import Parts
+
+
+class SmallMemory:
+    """Work that fails for more than `capacity` items at once."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.calls = capacity, 0
+
+    def __call__(self, part: slice) -> list[int]:
+        self.calls += 1
+        items = list(range(part.start, part.stop))
+        if len(items) > self.capacity:
+            raise torch.OutOfMemoryError("out of memory, on purpose")
+        return items
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 7, 100])
+@pytest.mark.parametrize("count", [0, 1, 5, 64, 99])
+def test_every_item_is_worked_on_once_in_order(capacity: int, count: int) -> None:
+    parts = Parts("items", 64).each(count, SmallMemory(capacity))
+    assert [item for part in parts for item in part] == list(range(count))
+
+
+def test_the_smaller_size_is_kept_and_announced_once(caplog: pytest.LogCaptureFixture) -> None:
+    parts, work = Parts("games", 64), SmallMemory(20)
+    with caplog.at_level(logging.WARNING):
+        parts.each(64, work)
+        calls = work.calls
+        parts.each(64, work)
+    assert parts.largest == 16 and work.calls - calls == 4
+    assert [record.getMessage() for record in caplog.records] == [
+        "note: 64 games do not fit into the GPU's memory; continuing with 32 at a time",
+        "note: 32 games do not fit into the GPU's memory; continuing with 16 at a time",
+    ]
+
+
+def test_memory_too_small_for_the_smallest_part_is_an_error() -> None:
+    with pytest.raises(torch.OutOfMemoryError):
+        Parts("games", 64, smallest=32).each(64, SmallMemory(16))
