@@ -10,7 +10,7 @@ from torch import nn
 from rookery.base import FileDamaged, RunFolderError, UnknownName
 from rookery.gpu import find_devices, why_cpu
 from rookery.learning import LearningConfig
-from rookery.nets import check_backend
+from rookery.nets import check_backend, count_parameters
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
@@ -103,6 +103,7 @@ class _Builder:
         learner = self._trainers(net) if has_trainers else self._learner(net)
         device = torch.device("cpu") if has_trainers else self.device
         window = new_window(self.game, self.config.replay, device)
+        self._note_frozen(net)
         selfplay, meter = self._players(learner.play_net)
         return TrainingLoop(self.run, selfplay, window, learner, meter)
 
@@ -147,6 +148,12 @@ class _Builder:
         run = self.config.run
         on_gpu_with_trainers = self.device.type != "cpu" and self.learning.method != "single"
         if run.has_actors() or on_gpu_with_trainers:
+    def _note_frozen(self, net: nn.Module) -> None:
+        if self.learning.frozen:
+            parameters = sum(parameter.numel() for parameter in net.parameters())
+            learning = f"{count_parameters(net):,} of {parameters:,} parameters learn"
+            self.run.note(f"frozen: {', '.join(self.learning.frozen)}; {learning}")
+
             return self._actors(net)
         player = new_self_player(
             self.game,
