@@ -118,6 +118,9 @@ class _Builder:
             net.load_state_dict(dict(first.state))
         return net.to(self.device)
 
+            assert self.run.folder.origin is not None
+            if note := self.run.folder.origin.note:
+                self.run.note(note)
     def _learner(self, net: nn.Module) -> Learner:
         return new_learner(
             self.game,

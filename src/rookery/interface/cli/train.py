@@ -40,8 +40,8 @@ def train(
         typer.Option(
             "--init",
             metavar="RUN|FILE|GAME",
-            help="Start from the weights, and a network of the same shape, of a run, a "
-            ".safetensors file, or the network bundled with a game.",
+            help="Start from the weights of a run, a .safetensors file, or the network bundled "
+            "with a game, by default with its shape; what does not fit starts from scratch.",
         ),
     ] = None,
     minutes: Minutes = None,

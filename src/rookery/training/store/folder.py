@@ -24,6 +24,7 @@ from shlex import quote
 from typing import IO, Any
 
 from filelock import lock_descriptor
+from pydantic import TypeAdapter
 
 from rookery.base import (
     MALFORMED,
@@ -49,6 +50,7 @@ from rookery.training.store.trust import remember, rules_of_run
 FORMAT = 2
 """1: arrays in files of our own format; 2: safetensors files."""
 _log = logging.getLogger(__name__)
+_ORIGIN = TypeAdapter(Origin)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def read_identity(run: Path) -> Identity:
     try:
         plain = json.loads(_read(run, "run.json"))
         version = int(plain["format"])
-        origin = Origin(**plain["origin"]) if "origin" in plain else None
+        origin = _ORIGIN.validate_python(plain["origin"]) if "origin" in plain else None
         parent = Parent(**plain["parent"]) if "parent" in plain else None
         rules = plain.get("rules", "")
         found = Identity(plain["game"], plain["version"], origin, parent, rules)
@@ -146,12 +148,11 @@ class RunFolder:
         """A new run folder, begun with `first`; what is there already is never touched."""
         _check_free(path)
         rules = load_game(config.game)
-        if first is not None:
-            first.check(rules, config.net)
+        weights, origin = first.fit(config, rules) if first is not None else (None, None)
         with _creating(path, config):
-            if first is not None:
-                save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
-            _write_identity(path, rules, first.origin if first is not None else None)
+            if weights is not None:
+                save(_weights_path(path, 0), weights.state, header=weights.header)
+            _write_identity(path, rules, origin)
         remember(rules)
         return cls(path)
 
