@@ -72,6 +72,8 @@ def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[Trainin
         resources.callback(run.close)
         if found is None:
             _check_beginning(run)
+            if folder.given is not None:
+                run.note(folder.given.note)
         loop = _Builder(run, position, resources).build()
         if found is not None:
             _check_games(run, found.position, loop.selfplay)
@@ -101,9 +103,9 @@ class _Builder:
         net = self._first_net()
         has_trainers = self.learning.method != "single"
         learner = self._trainers(net) if has_trainers else self._learner(net)
+        self._note_frozen(net)
         device = torch.device("cpu") if has_trainers else self.device
         window = new_window(self.game, self.config.replay, device)
-        self._note_frozen(net)
         selfplay, meter = self._players(learner.play_net)
         return TrainingLoop(self.run, selfplay, window, learner, meter)
 
@@ -116,11 +118,11 @@ class _Builder:
         net = new_net(self.config, self.game)
         if first := self.run.folder.first_weights():
             net.load_state_dict(dict(first.state))
-        return net.to(self.device)
-
             assert self.run.folder.origin is not None
             if note := self.run.folder.origin.note:
                 self.run.note(note)
+        return net.to(self.device)
+
     def _learner(self, net: nn.Module) -> Learner:
         return new_learner(
             self.game,
@@ -146,17 +148,17 @@ class _Builder:
         self.run.note(trainers.describe())
         return trainers
 
-    def _players(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
-        """Return self-play and what measures strength: in this process, or by actors."""
-        run = self.config.run
-        on_gpu_with_trainers = self.device.type != "cpu" and self.learning.method != "single"
-        if run.has_actors() or on_gpu_with_trainers:
     def _note_frozen(self, net: nn.Module) -> None:
         if self.learning.frozen:
             parameters = sum(parameter.numel() for parameter in net.parameters())
             learning = f"{count_parameters(net):,} of {parameters:,} parameters learn"
             self.run.note(f"frozen: {', '.join(self.learning.frozen)}; {learning}")
 
+    def _players(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
+        """Return self-play and what measures strength: in this process, or by actors."""
+        run = self.config.run
+        on_gpu_with_trainers = self.device.type != "cpu" and self.learning.method != "single"
+        if run.has_actors() or on_gpu_with_trainers:
             return self._actors(net)
         player = new_self_player(
             self.game,

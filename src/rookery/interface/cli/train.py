@@ -44,6 +44,15 @@ def train(
             "with a game, by default with its shape; what does not fit starts from scratch.",
         ),
     ] = None,
+    games: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--games",
+            metavar="FILE",
+            help="Also learn from the games of this file: PGN for chess, .jsonl for any game; "
+            "repeatable.",
+        ),
+    ] = None,
     minutes: Minutes = None,
     iterations: Iterations = None,
     settings: Settings = None,
@@ -68,7 +77,8 @@ def train(
     options = [*where, *(settings or ())]
     config = with_options(start, minutes, options, iterations=iterations)
     device = check_hardware(config)
-    folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
+    path = run or free_folder(Path("runs"), rules.name)
+    folder = RunFolder.create(path, config, first, games=games or ())
     console, origin = screen(), f", starting from {first.source}" if first else ""
     console.print(
         f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}{origin}",
