@@ -255,3 +255,52 @@ def test_bfloat16_learns_about_the_same(
     half = make_learner(replace(CONFIG, precision="bfloat16")).update(batch, 0.0)
     assert half.total == pytest.approx(single.total, rel=0.05)
     assert half.total != single.total
+
+
+def changed(learner: Learner, before: dict[str, np.ndarray]) -> set[str]:
+    """Return the modules whose weights or statistics differ from those `before`."""
+    after = learner.state()
+    names = [name for name in before if name.startswith(("net.", "play."))]
+    return {n.rpartition(".")[0] for n in names if before[n].tobytes() != after[n].tobytes()}
+
+
+def test_frozen_parts_stay_the_same_bit_for_bit(
+    make_learner: Callable[..., Learner], window: Window
+) -> None:
+    learner = make_learner(replace(CONFIG, freeze="conv, norm", weight_decay=0.5))
+    before = learner.state()
+    learner.learn(window, 5, progress=0.3)
+    assert changed(learner, before) == {"net.policy", "play.policy", "net.wdl", "play.wdl"}
+    assert not [name for name in learner.state() if name.startswith("optimizer.conv")]
+
+
+def test_a_part_can_be_frozen_and_released_between_sessions(
+    make_learner: Callable[..., Learner], window: Window
+) -> None:
+    free, frozen = CONFIG, replace(CONFIG, freeze="conv,norm")
+    first = make_learner(free)
+    first.learn(window, 3, progress=0.3)
+    second = make_learner(frozen)
+    second.restore(first.state())
+    before = second.state()
+    assert np.array_equal(before["net.conv.weight"], first.state()["play.conv.weight"])
+    second.learn(window, 3, progress=0.3)
+    assert not changed(second, before) & {"net.conv", "play.conv", "net.norm", "play.norm"}
+    third = make_learner(free)
+    third.restore(second.state())
+    before = third.state()
+    third.learn(window, 3, progress=0.3)
+    assert {"net.conv", "play.conv", "net.norm", "play.norm"} <= changed(third, before)
+
+
+def test_a_part_that_was_frozen_from_the_start_can_be_released(
+    make_learner: Callable[..., Learner], window: Window
+) -> None:
+    first, second = make_learner(replace(CONFIG, freeze="conv")), make_learner()
+    first.learn(window, 2, progress=0.3)
+    second.restore(first.state())
+    before = second.state()
+    second.learn(window, 2, progress=0.3)
+    assert "net.conv" in changed(second, before)
+    assert second.state()["optimizer.conv.weight.step"] == 2
+    assert second.state()["optimizer.wdl.weight.step"] == 4

@@ -144,6 +144,26 @@ def test_local_sgd_of_one_rank_is_a_single_learner(tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-5, err_msg=name)
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        CONFIG,
+        replace(CONFIG, synchronise="parameter_server"),
+        replace(LOCAL_SGD, sync_every=2, outer_momentum=0.5),
+    ],
+    ids=["ddp", "server", "local_sgd"],
+)
+def test_ranks_leave_frozen_parts_alone(tmp_path: Path, config: LearningConfig) -> None:
+    config = replace(config, freeze="stem, blocks.0")
+    start = new_learner(Learner, config).state()
+    found = learn_together(config, 2, 6, tmp_path)
+    for state in (rank["state"] for rank in found):
+        moved = {name for name in weights_of(start) if (state[name] != start[name]).any()}
+        assert {name.split(".")[1] for name in moved} == {"policy", "value"}
+    if config.method == "distributed":
+        assert apart(learn_alone(config, 6).state(), found[0]["state"]) < 2e-3
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a compiler")
 def test_compiled_gradients_are_the_same(tmp_path: Path) -> None:

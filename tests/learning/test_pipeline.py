@@ -29,7 +29,7 @@ from rookery.base import read_arrays
 from rookery.games import load_game
 from rookery.learning import Learner
 from rookery.learning.gradients import GradientComputer
-from rookery.nets import count_parameters
+from rookery.nets import count_parameters, freeze
 
 DEADLINE_SECONDS = 120
 every_case = pytest.mark.parametrize(
@@ -171,6 +171,7 @@ def test_an_unsplit_learner_continues_from_the_state_of_a_group(results: Results
 @every_case
 def test_no_rank_holds_more_than_its_part(results: Results, case: Case) -> None:
     net = whole_net(load_game("tictactoe"), case.depth)
+    freeze(net, case.config.frozen)
     layers = [*net.get_submodule("blocks").children(), net.get_submodule("policy")]
     largest = max(sum(w.numel() for w in layer.parameters()) for layer in layers)
     held = [told(results, case, rank)["weights"] for rank in range(case.ranks)]

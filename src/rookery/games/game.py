@@ -48,6 +48,9 @@ States = NDArray[Any]  # [G] records
 Action = int
 
 WIN, DRAW, LOSS, ONGOING = 1, 0, -1, 2
+RESULTS = {"1-0": WIN, "0-1": LOSS, "1/2-1/2": DRAW, "*": ONGOING}
+"""Results of game records, for the first player, by their texts."""
+RESULT_TEXTS = {result: text for text, result in RESULTS.items()}
 
 NAMES = re.compile(r"\w[\w:=. -]*")
 SIZES = ("NUM_ACTIONS", "MAX_LEGAL", "MAX_PLIES", "PLANES")

@@ -1,4 +1,4 @@
-"""Game files in PGN: games of a match, of a rating, and of self-play."""
+"""Game files in PGN and JSON: games of a match, of a rating, and of self-play."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -8,8 +8,8 @@ from pathlib import Path
 from rookery.arena import MatchGame, MatchReport, RatingReport
 from rookery.base import ConfigError, numbered_files, write_atomic
 from rookery.games import Game, GameRecord
-from rookery.replay import games_in, read_shard
-from rookery.training import RunFolder
+from rookery.replay import GIVEN, games_in, read_shard
+from rookery.training import RunFolder, write_record
 
 
 def require_notation(rules: Game) -> None:
@@ -21,6 +21,11 @@ def require_notation(rules: Game) -> None:
 def write_games(rules: Game, games: Iterable[GameRecord], path: Path) -> None:
     """Write games to a file in their notation."""
     write_atomic(path, rules.write_games(games).encode(errors="backslashreplace"))
+
+
+def write_records(rules: Game, games: Iterable[GameRecord], path: Path) -> None:
+    """Write games to a file, one JSON object per line, as `train --games` reads them."""
+    write_atomic(path, "".join(write_record(game, rules) for game in games).encode())
 
 
 def match_games(report: MatchReport) -> Iterator[GameRecord]:
@@ -62,7 +67,10 @@ def _newest(folder: RunFolder) -> Iterator[GameRecord]:
     for number, path in reversed(numbered_files(folder.path / "replay").items()):
         headers = {"Event": f"self-play of {name}", "Site": "rookery", "Round": str(number)}
         headers |= {"White": name, "Black": name}
-        for played in games_in(read_shard(path, game=folder.game)):
+        rows = read_shard(path, game=folder.game)
+        if (rows.iterations == GIVEN).any():
+            continue
+        for played in games_in(rows):
             result = -played.result if played.first["black"] else played.result
             start = folder.game.write_position(played.first)
             yield GameRecord(played.moves, result, start, headers)

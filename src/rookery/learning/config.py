@@ -122,6 +122,9 @@ class LearningConfig:
     """Decay per update of the exponential moving average of the weights, which plays."""
     precision: str = "auto"
     """float32, bfloat16 (autocast), or auto: the faster one, measured at the start."""
+    freeze: str = ""
+    """Parts of the network that do not learn, separated by commas: tower (stem and blocks), stem,
+    blocks, blocks.0 (one of them), policy, value."""
     compiled: bool = False
     """Whether to use torch.compile: half a minute at the start, then a quarter less time."""
 
@@ -156,6 +159,12 @@ class LearningConfig:
                     f"learning.{field.name} is {value}, expected {field.default}: with "
                     "learning.method=pipeline trainers share the network, not the rows"
                 )
+
+    @property
+    def frozen(self) -> tuple[str, ...]:
+        """The names in `freeze`."""
+        names = (name.strip() for name in self.freeze.split(","))
+        return tuple(name for name in names if name)
 
     def terms(self, workers: int) -> str:
         """Return one line that says how `workers` trainers learn."""

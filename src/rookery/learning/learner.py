@@ -26,6 +26,7 @@ from rookery.learning.gradients import GradientComputer
 from rookery.learning.precision import choose_precision
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import ema_decay, learning_rate
+from rookery.nets import freeze, frozen_tensors
 from rookery.replay import Batch, Window, prefetch
 
 MOST_UPDATES = 2**48
@@ -62,6 +63,7 @@ class BaseLearner(ABC):
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
         self.game, self.config, self.seed = game, config, seed
         self.net = convert_conv2d_weight_memory_format(net, torch.channels_last).train()
+        freeze(self.net, config.frozen)
         rows = config.batch_size // config.accumulate
         self.precision = choose_precision(
             config.precision, self.net, planes_shape=game.planes_shape, rows=rows
@@ -108,6 +110,7 @@ class BaseLearner(ABC):
         """Continue from what `state` returned, or FileDamaged."""
         states.fill_net("net", self.net, arrays=arrays)
         self.fill_play(arrays)
+        self._fix_frozen()
         updates = torch.zeros(1, dtype=torch.int64)
         states.fill(updates, "updates", arrays)
         self.updates = int(updates)
@@ -118,6 +121,12 @@ class BaseLearner(ABC):
             states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
         if unknown := arrays.keys() - BaseLearner.state(self).keys():
             raise FileDamaged(f"the learner has no {min(unknown)}; restore it from a copy")
+
+    def _fix_frozen(self) -> None:
+        """Set frozen parts to their average, the part that plays: both stay the same from now."""
+        own, play = self.net.state_dict(), self.play_net.state_dict()
+        for name in frozen_tensors(self.net, self.config.frozen):
+            own[name].copy_(play[name])
 
 
 class Learner(BaseLearner):

@@ -36,8 +36,13 @@ def optimizer_arrays(optimizer: torch.optim.Optimizer, net: nn.Module) -> Arrays
 def fill_optimizer(
     optimizer: torch.optim.AdamW, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Restore what `optimizer_arrays` returned; moments get the memory format of their weights."""
+    """Restore what `optimizer_arrays` returned; moments get the memory format of their weights.
+
+    A weight that was frozen so far has no moments.
+    """
     for name, weight in net.named_parameters():
+        if f"optimizer.{name}.step" not in arrays:
+            continue
         slots = {"step": torch.zeros((), dtype=torch.float32, device=weight.device)}
         slots |= {key: torch.empty_like(weight).detach() for key in ("exp_avg", "exp_avg_sq")}
         for key, tensor in slots.items():

@@ -1,6 +1,7 @@
 """Neural networks: building, saving, splitting and exporting them, and fast inference."""
 
 from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters
+from rookery.nets.freeze import check_parts, freeze, frozen_tensors
 from rookery.nets.inference.backend import BackendChoice, NotFinite
 from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
 from rookery.nets.inference.gpu import GpuEvaluator, check_backend
@@ -26,8 +27,11 @@ __all__ = [
     "WeightsHeader",
     "build_net",
     "check_backend",
+    "check_parts",
     "count_parameters",
     "count_spikes",
+    "freeze",
+    "frozen_tensors",
     "load",
     "max_parts",
     "pack",

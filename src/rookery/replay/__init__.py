@@ -1,7 +1,9 @@
 """Training data: rows of searched positions, on disk in shards and in a window to learn from."""
 
 from rookery.replay.batch import Batch, prefetch
+from rookery.replay.given import given_rows
 from rookery.replay.rows import (
+    GIVEN,
     PlayedGame,
     Rows,
     concatenate,
@@ -22,6 +24,7 @@ from rookery.replay.statistics import WindowStatistics, hash_states
 from rookery.replay.window import ReplayConfig, Window
 
 __all__ = [
+    "GIVEN",
     "Batch",
     "PlayedGame",
     "ReplayConfig",
@@ -35,6 +38,7 @@ __all__ = [
     "from_columns",
     "game_starts",
     "games_in",
+    "given_rows",
     "hash_states",
     "new_rows",
     "prefetch",

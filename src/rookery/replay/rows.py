@@ -32,6 +32,8 @@ Array = Any  # a NumPy array, or a kernel's array on a GPU
 UNIT = 32767
 """Policies are stored as whole numbers of 1 / UNIT."""
 PADDED = ("legal", "policy")
+GIVEN = -1
+"""The iteration of rows from games that were given to learn from."""
 
 
 class Rows(NamedTuple):
@@ -49,7 +51,7 @@ class Rows(NamedTuple):
     results: [R] int8 how the game ended: WIN, DRAW or LOSS.
     plies: [R] int16 moves made before the position.
     openings: [R] int16 random opening moves of the game, so the ply of its first row.
-    iterations: [R] int32 training iteration in which the game ended.
+    iterations: [R] int32 training iteration in which the game ended, or GIVEN.
     """
 
     states: Array
@@ -199,7 +201,7 @@ def limits(game: Game) -> dict[str, tuple[float, float]]:
         "results": (-1, 1),
         "plies": (0, np.inf),
         "openings": (0, np.inf),
-        "iterations": (0, np.inf),
+        "iterations": (GIVEN, np.inf),
     }
 
 

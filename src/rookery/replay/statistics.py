@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rookery.base import plain
 from rookery.gpu import as_tensor
-from rookery.replay.rows import UNIT, Rows
+from rookery.replay.rows import GIVEN, UNIT, Rows
 
 CHUNK = 1 << 16
 """Rows looked at together, to bound the memory that this takes."""
@@ -31,6 +31,8 @@ class WindowStatistics:
     """Share of rows whose position occurs in an earlier row."""
     policy_entropy: float
     """Mean entropy of the search's policies, in nats."""
+    given_rows: int = 0
+    """Rows of games that were given to learn from."""
 
 
 def hash_states(states: Any) -> Tensor:
@@ -58,13 +60,15 @@ def window_statistics(
     if not size:
         return WindowStatistics(0, rows_made, mean_age=0.0, duplicate_share=0.0, policy_entropy=0.0)
     hashes = torch.cat([hash_states(rows.states[chunk]) for chunk in chunks])
-    births = sum(float(as_tensor(rows.iterations)[chunk].double().sum()) for chunk in chunks)
+    iterations = as_tensor(rows.iterations)
+    births = sum(float(iterations[chunk].double().sum()) for chunk in chunks)
     return WindowStatistics(
         rows=size,
         rows_made=rows_made,
         mean_age=iteration - births / size,
         duplicate_share=1.0 - len(torch.unique(hashes)) / size,
         policy_entropy=sum(_entropy(rows, chunk) for chunk in chunks) / size,
+        given_rows=sum(int((iterations[chunk] == GIVEN).sum()) for chunk in chunks),
     )
 
 

@@ -34,6 +34,7 @@ class ReplayConfig:
         "window_min": (1, MAX_ROWS),
         "window_max": (1, MAX_ROWS),
         "window_growth": (0, 1000),
+        "given_share": (0.01, 0.99),
     }
 
     window_min: int = 20_000
@@ -42,6 +43,8 @@ class ReplayConfig:
     """Maximum number of rows."""
     window_growth: float = 0.5
     """Rows kept per row ever made, between the two bounds."""
+    given_share: float = 0.5
+    """Share of given games (`rookery train --games`) in the new rows, as long as any are left."""
 
     def __post_init__(self) -> None:
         check_ranges("replay", self, self.RANGES)

@@ -8,6 +8,7 @@ from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.recipes import RECIPES, recipe_for
 from rookery.training.shipped import load_shipped, shipped_names, shipped_search
 from rookery.training.store.folder import Identity, RunFolder, read_config, read_identity
+from rookery.training.store.given import write_record
 from rookery.training.store.kept import find_checkpoints, keep_named
 from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
@@ -57,3 +58,4 @@ __all__ = [
 ]
 
 _preload(__name__)
+    "write_record",

@@ -22,7 +22,7 @@ from rookery.base import (
 )
 from rookery.gpu import find_devices
 from rookery.learning import LearningConfig
-from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, NetConfig
+from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, NetConfig, check_parts
 from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
@@ -121,6 +121,9 @@ class Config:
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
+
+    def __post_init__(self) -> None:
+        check_parts(self.learning.frozen, self.net)
 
 
 def to_json(config: Config) -> str:

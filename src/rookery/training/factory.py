@@ -10,7 +10,7 @@ from torch import nn
 from rookery.base import ConfigError, FileDamaged, RunFolderError, UnknownName
 from rookery.gpu import find_devices, why_cpu
 from rookery.learning import LearningConfig
-from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend
+from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend, count_parameters
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
@@ -75,6 +75,8 @@ def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[Trainin
         resources.callback(run.close)
         if found is None:
             _check_beginning(run)
+            if folder.given is not None:
+                run.note(folder.given.note)
         loop = _Builder(run, position, resources).build()
         if found is not None:
             _check_games(run, found.position, loop.selfplay)
@@ -104,6 +106,7 @@ class _Builder:
         net = self._first_net()
         trainers = self._count_trainers(net) if self.learning.method != "single" else 0
         learner = self._trainers(net, trainers) if trainers else self._learner(net)
+        self._note_frozen(net)
         device = torch.device("cpu") if trainers else self.device
         window = new_window(self.game, self.config.replay, device)
         selfplay, meter = self._players(learner.play_net)
@@ -118,6 +121,9 @@ class _Builder:
         net = new_net(self.config, self.game)
         if first := self.run.folder.first_weights():
             net.load_state_dict(dict(first.state))
+            assert self.run.folder.origin is not None
+            if note := self.run.folder.origin.note:
+                self.run.note(note)
         return net.to(self.device)
 
     def _learner(self, net: nn.Module) -> Learner:
@@ -154,6 +160,12 @@ class _Builder:
         self.resources.callback(trainers.close)
         self.run.note(trainers.describe())
         return trainers
+
+    def _note_frozen(self, net: nn.Module) -> None:
+        if self.learning.frozen:
+            parameters = sum(parameter.numel() for parameter in net.parameters())
+            learning = f"{count_parameters(net):,} of {parameters:,} parameters learn"
+            self.run.note(f"frozen: {', '.join(self.learning.frozen)}; {learning}")
 
     def _players(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
         """Return self-play and what measures strength: in this process, or by actors."""

@@ -19,7 +19,7 @@ from torch import nn
 from rookery.learning import LearningConfig, LearningDiverged, LearnReport
 from rookery.learning import merge_reports as merge_learned
 from rookery.nets import BackendChoice, NotFinite
-from rookery.replay import Window, count, write_shard
+from rookery.replay import Rows, Window, count, write_shard
 from rookery.selfplay import Played, SelfPlayReport
 from rookery.selfplay import merge_reports as merge_played
 from rookery.training.progress import ActorStatus, Stopped
@@ -119,6 +119,7 @@ class TrainingLoop:
         self, run: Run, selfplay: SelfPlay, window: Window, learner: Learner, meter: StrengthMeter
     ) -> None:
         self.run, self.selfplay, self.window = run, selfplay, window
+        self.given = run.folder.given_shards()
         self.learner, self.meter = learner, meter
         self.rows_owed = 0.0
         """Rows that are still to be learned from, for the rows that have arrived."""
@@ -149,6 +150,7 @@ class TrainingLoop:
         while not is_complete:
             step = self._play()
             self._store(step.played)
+            self._take_given()
             self._learn()
             is_complete = step.is_complete
         self.run.iteration += 1
@@ -202,6 +204,8 @@ class TrainingLoop:
         if found.position.selfplay == self.selfplay.kind:
             self.selfplay.restore(found.selfplay)
         self.rows_owed = found.position.rows_owed
+        self.given.taken = found.position.given_shards
+        self.given.rows = found.position.given_rows
 
     @property
     def _resumes_exactly(self) -> bool:
@@ -224,11 +228,20 @@ class TrainingLoop:
         for each in played:
             self._played.append(each.report)
             if count(each.rows):
-                number = self.window.add(each.rows)
-                write_shard(self.run.shard(number), each.rows, game=self.window.game)
-                self.rows_owed += self.learner.config.reuse * count(each.rows)
+                self._add(each.rows)
             games = self.run.shown.games + each.report.games
             self._show("learning", games=games, played=each.report)
+
+    def _add(self, rows: Rows) -> None:
+        number = self.window.add(rows)
+        write_shard(self.run.shard(number), rows, game=self.window.game)
+        self.rows_owed += self.learner.config.reuse * count(rows)
+
+    def _take_given(self) -> None:
+        """Add given games, if any are left, until they have their share of all rows made."""
+        share = self.run.config.replay.given_share
+        while self.given.is_left and self.given.rows <= share * self.window.rows_made:
+            self._add(self.given.take())
 
     def _learn(self) -> None:
         """Make all updates that are due; those of a failed call are made again."""
@@ -307,6 +320,7 @@ class TrainingLoop:
                 merge_learned(self._learned) if self._learned else None,
                 self.window,
                 is_exact=self._resumes_exactly,
+                given_rows=self.given.rows,
                 **self.selfplay.figures(),
             )
             self._played, self._learned = [], []
@@ -338,6 +352,8 @@ class TrainingLoop:
             selfplay=self.selfplay.kind,
             inference=self.selfplay.choice.backend,
             precision=self.learner.precision,
+            given_shards=self.given.taken,
+            given_rows=self.given.rows,
         )
         return Checkpoint.copy(position, learner, self.selfplay.state())
 

@@ -112,7 +112,8 @@ class Run:
 
     def record_start(self, kind: str, **facts: object) -> None:
         """Add the first line of a session: `kind` is started or resumed."""
-        self.stats.append(kind, self.iteration, origin=self.folder.origin, **facts)
+        folder = self.folder
+        self.stats.append(kind, self.iteration, origin=folder.origin, given=folder.given, **facts)
 
     def record_iteration(
         self,

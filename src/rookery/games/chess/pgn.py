@@ -15,10 +15,8 @@ from rookery.games.chess.fen import START
 from rookery.games.chess.moves import play
 from rookery.games.chess.notation import find_move, read_position, write_san
 from rookery.games.chess.position import STATE
-from rookery.games.game import DRAW, LOSS, ONGOING, WIN, GameRecord, State
+from rookery.games.game import ONGOING, RESULT_TEXTS, RESULTS, GameRecord, State
 
-RESULTS = {"1-0": WIN, "0-1": LOSS, "1/2-1/2": DRAW, "*": ONGOING}
-RESULT_TEXTS = {result: text for text, result in RESULTS.items()}
 REQUIRED_HEADERS = dict.fromkeys(("Event", "Site", "Date", "Round", "White", "Black"), "?")
 REQUIRED_HEADERS["Date"] = "????.??.??"
 LINE_WIDTH = 79

@@ -62,15 +62,24 @@ def match(
     pgn: Annotated[
         Path | None, typer.Option(help="Write the games to this file, as PGN; for chess.")
     ] = None,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(help="Write the games to this file, one JSON object per line; for any game."),
+    ] = None,
     trust_rules: TrustRules = False,
 ) -> None:
     """Play a match: pairs of games from the same opening, with colours swapped."""
     from rookery.arena import MatchPlan, has_book
-    from rookery.interface.game_files import match_games, require_notation, write_games
+    from rookery.interface.game_files import (
+        match_games,
+        require_notation,
+        write_games,
+        write_records,
+    )
     from rookery.interface.players import read_player_spec
     from rookery.training import play_match_over
 
-    check_new_files(pgn)
+    check_new_files(pgn, jsonl)
     rules = _game(game, (a, b), trust_rules=trust_rules)
     if pgn is not None:
         require_notation(rules)
@@ -98,6 +107,8 @@ def match(
         _show(report, rules, openings="the book" if by_book else f"{plies} random plies")
     if pgn is not None:
         write_games(rules, match_games(report), pgn)
+    if jsonl is not None:
+        write_records(rules, match_games(report), jsonl)
 
 
 def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Game":

@@ -40,8 +40,17 @@ def train(
         typer.Option(
             "--init",
             metavar="RUN|FILE|GAME",
-            help="Start from the weights, and a network of the same shape, of a run, a "
-            ".safetensors file, or the network bundled with a game.",
+            help="Start from the weights of a run, a .safetensors file, or the network bundled "
+            "with a game, by default with its shape; what does not fit starts from scratch.",
+        ),
+    ] = None,
+    games: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--games",
+            metavar="FILE",
+            help="Also learn from the games of this file: PGN for chess, .jsonl for any game; "
+            "repeatable.",
         ),
     ] = None,
     minutes: Minutes = None,
@@ -68,7 +77,8 @@ def train(
     options = [*where, *(settings or ())]
     config = with_options(start, minutes, options, iterations=iterations)
     device = check_hardware(config)
-    folder = RunFolder.create(run or free_folder(Path("runs"), rules.name), config, first)
+    path = run or free_folder(Path("runs"), rules.name)
+    folder = RunFolder.create(path, config, first, games=games or ())
     console, origin = screen(), f", starting from {first.source}" if first else ""
     console.print(
         f"Training {rules.name} in {folder.path}, recipe {config.recipe}, on {device}{origin}",

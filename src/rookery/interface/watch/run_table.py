@@ -129,6 +129,7 @@ def _window(window: Line) -> Flow:
         f"mean age {window['mean_age']:.1f}",
         f"{_share(window['duplicate_share'])} duplicates",
         f"entropy {window['policy_entropy']:.2f}",
+        *([f"{count(window['given_rows'])} rows given"] if window.get("given_rows") else []),
     )
 
 

@@ -103,7 +103,7 @@ class ExchangedGradients(RankGradients):
     def gradients(self, batch: Batch) -> Losses:
         """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
         losses = self._weighted(batch, self.share)
-        vector = FlatTensors([_gradient(weight) for weight in self.net.parameters()])
+        vector = FlatTensors([_gradient(weight) for weight in _learning(self.net)])
         vector.write(self._exchange.sum(vector.read()))
         return losses
 
@@ -121,6 +121,11 @@ def _sent_share(config: LearningConfig) -> float:
     return shares[config.compress]
 
 
+def _learning(net: nn.Module) -> list[Tensor]:
+    """Return the weights that are not frozen."""
+    return [weight for weight in net.parameters() if weight.requires_grad]
+
+
 def _gradient(weight: Tensor) -> Tensor:
     assert weight.grad is not None
     return weight.grad
@@ -128,7 +133,7 @@ def _gradient(weight: Tensor) -> Tensor:
 
 def _powersgd_state(net: nn.Module, ratio: float) -> powerSGD_hook.PowerSGDState:
     """Return PowerSGD of the rank at which the largest kernel takes `ratio` of its bytes."""
-    largest = max((weight for weight in net.parameters()), key=Tensor.numel)
+    largest = max(_learning(net), key=Tensor.numel)
     rows, columns = len(largest), largest.numel() // len(largest)
     rank = max(1, int(ratio * rows * columns / (rows + columns)))
     return powerSGD_hook.PowerSGDState(

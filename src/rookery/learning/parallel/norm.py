@@ -22,6 +22,7 @@ class JointBatchNorm(nn.BatchNorm2d):
         self.weight, self.bias = alone.weight, alone.bias
         for name, buffer in alone.named_buffers():
             setattr(self, name, buffer)
+        self.train(alone.training)
         self.group = group
 
     def forward(self, x: Tensor) -> Tensor:

@@ -141,7 +141,8 @@ class _InPrecision(nn.Module):
 def clip_gradients(part: nn.Module, clip_norm: float, *, group: ProcessGroup) -> Tensor:
     """Clip the norm of the whole network's gradient to `clip_norm`; return the norm before."""
     weights = list(part.parameters())
-    norm = get_total_norm([weight.grad for weight in weights if weight.grad is not None])
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    norm = get_total_norm(gradients) if gradients else torch.zeros((), device=weights[0].device)
     norm = group.all_reduce(norm.square().reshape(1)).sqrt()[0]
     clip_grads_with_norm_(weights, clip_norm, norm)
     return norm

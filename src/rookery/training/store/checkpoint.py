@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +42,9 @@ class RunPosition:
     inference: str
     precision: str
     """How networks are evaluated and trained: a resumed run does not measure this again."""
+    given_shards: Count = 0
+    given_rows: Count = 0
+    """Given games that were taken into the window."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ class Checkpoint:
 
 
 def _position(header: Mapping[str, Any], path: Path) -> RunPosition:
-    if header.keys() != {field.name for field in fields(RunPosition)}:
+    known = {field.name: field.default is MISSING for field in fields(RunPosition)}
+    if header.keys() - known or any(known[name] for name in known.keys() - header.keys()):
         raise FileDamaged(f"{path} is not a checkpoint; restore it from a copy")
     try:
         position = TypeAdapter(RunPosition).validate_python(header)

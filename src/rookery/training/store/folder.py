@@ -8,6 +8,7 @@ checkpoint.safetensors       everything that is needed to continue
 checkpoints/000120/          older checkpoints and named ones, with their shards; see `kept`
 weights/000120.safetensors   the network that plays, by iteration; 000000 if it started with one
 replay/000012.safetensors    rows of finished games, while the window needs them
+given/000003.safetensors     rows of games that the run was given to learn from
 .lock                 held by the process that trains
 """
 
@@ -15,7 +16,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -24,6 +25,7 @@ from shlex import quote
 from typing import IO, Any
 
 from filelock import lock_descriptor
+from pydantic import TypeAdapter
 
 from rookery.base import (
     MALFORMED,
@@ -41,6 +43,7 @@ from rookery.nets import GameSpec, Weights, WeightsHeader, load, pack, save
 from rookery.replay import read_shard, shard_path
 from rookery.training.config import Config, from_json, to_json
 from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
+from rookery.training.store.given import GivenGames, GivenShards, copy_given, write_given
 from rookery.training.store.kept import copy_checkpoint, find_checkpoint
 from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
 from rookery.training.store.stats import Stats
@@ -49,6 +52,7 @@ from rookery.training.store.trust import remember, rules_of_run
 FORMAT = 2
 """1: arrays in files of our own format; 2: safetensors files."""
 _log = logging.getLogger(__name__)
+_ORIGIN, _GIVEN = TypeAdapter(Origin), TypeAdapter(GivenGames)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Identity:
     """Where its first weights come from; None if it began from nothing."""
     parent: Parent | None
     """Where it was continued from; None if it was started."""
+    given: GivenGames | None
+    """The games that it was given to learn from."""
     rules: str
     """SHA-256 of the rules file it was trained with; empty for a shipped game."""
 
@@ -73,10 +79,11 @@ def read_identity(run: Path) -> Identity:
     try:
         plain = json.loads(_read(run, "run.json"))
         version = int(plain["format"])
-        origin = Origin(**plain["origin"]) if "origin" in plain else None
+        origin = _ORIGIN.validate_python(plain["origin"]) if "origin" in plain else None
         parent = Parent(**plain["parent"]) if "parent" in plain else None
         rules = plain.get("rules", "")
-        found = Identity(plain["game"], plain["version"], origin, parent, rules)
+        given = _GIVEN.validate_python(plain["given"]) if "given" in plain else None
+        found = Identity(plain["game"], plain["version"], origin, parent, given, rules)
         assert isinstance(found.game, str) and isinstance(found.rules, str)
     except (AssertionError, *MALFORMED) as error:
         raise FileDamaged(f"{run / 'run.json'} is damaged; restore it") from error
@@ -119,6 +126,8 @@ class RunFolder:
     """Where its first weights come from; None if it began from nothing."""
     parent: Parent | None
     """Where it was continued from; None if it was started."""
+    given: GivenGames | None
+    """The games that it was given to learn from."""
 
     def __init__(self, path: Path, *, trust_rules: bool = False) -> None:
         """Open the run at `path`, or RunFolderError.
@@ -128,7 +137,7 @@ class RunFolder:
         """
         self.path = path
         identity = read_identity(path)
-        self.origin, self.parent = identity.origin, identity.parent
+        self.origin, self.parent, self.given = identity.origin, identity.parent, identity.given
         self.config = read_config(path)
         self._trained_with = identity.rules
         self.game: Game = rules_of_run(
@@ -142,16 +151,26 @@ class RunFolder:
             )
 
     @classmethod
-    def create(cls, path: Path, config: Config, first: InitialWeights | None = None) -> "RunFolder":
-        """A new run folder, begun with `first`; what is there already is never touched."""
+    def create(
+        cls,
+        path: Path,
+        config: Config,
+        first: InitialWeights | None = None,
+        *,
+        games: Sequence[Path] = (),
+    ) -> "RunFolder":
+        """A new run folder, begun with `first` and files of games to learn from.
+
+        What is there already is never touched.
+        """
         _check_free(path)
         rules = load_game(config.game)
-        if first is not None:
-            first.check(rules, config.net)
+        weights, origin = first.fit(config, rules) if first is not None else (None, None)
         with _creating(path, config):
-            if first is not None:
-                save(_weights_path(path, 0), first.weights.state, header=first.weights.header)
-            _write_identity(path, rules, first.origin if first is not None else None)
+            if weights is not None:
+                save(_weights_path(path, 0), weights.state, header=weights.header)
+            given = write_given(path, games, game=rules) if games else None
+            _write_identity(path, rules, origin, given=given)
         remember(rules)
         return cls(path)
 
@@ -177,9 +196,10 @@ class RunFolder:
             for number, weights in numbered_files(self.path / "weights").items():
                 if number <= iteration:
                     link_or_copy(weights, _weights_path(path, number))
+            copy_given(self.path, path)
             self._copy_stats(path, found.position)
             parent = Parent(str(self.path), iteration)
-            _write_identity(path, self.game, self.origin, parent)
+            _write_identity(path, self.game, self.origin, parent, given=self.given)
         return RunFolder(path)
 
     def _copy_stats(self, path: Path, position: RunPosition) -> None:
@@ -270,6 +290,10 @@ class RunFolder:
             )
         return load(paths[iteration], self.game_spec())
 
+    def given_shards(self) -> GivenShards:
+        """The shards of the games that the run was given; none are taken yet."""
+        return GivenShards(self.path, self.game, self.given.shards if self.given else 0)
+
     def first_weights(self) -> Weights | None:
         """What the run is to begin with; None if that is nothing, or once it has begun."""
         if self.origin is None or os.path.lexists(self.path / NAME):
@@ -321,7 +345,7 @@ def _remove_new(run: Path) -> None:
     for name in ("config.json", "run.json", "stats.jsonl", NAME):
         with suppress(OSError):
             (run / name).unlink()
-    for name in ("weights", "replay"):
+    for name in ("weights", "replay", "given"):
         shutil.rmtree(run / name, ignore_errors=True)
     with suppress(OSError):
         run.rmdir()
@@ -334,7 +358,12 @@ def _note_older(missing: Path, used: int) -> None:
 
 
 def _write_identity(
-    run: Path, rules: Game, origin: Origin | None, parent: Parent | None = None
+    run: Path,
+    rules: Game,
+    origin: Origin | None,
+    parent: Parent | None = None,
+    *,
+    given: GivenGames | None = None,
 ) -> None:
     identity: dict[str, Any] = {"format": FORMAT, "game": rules.name, "version": rules.version}
     if rules.digest:
@@ -343,6 +372,8 @@ def _write_identity(
         identity["origin"] = asdict(origin)
     if parent is not None:
         identity["parent"] = asdict(parent)
+    if given is not None:
+        identity["given"] = asdict(given)
     write_atomic(run / "run.json", json.dumps(identity).encode())
 
 

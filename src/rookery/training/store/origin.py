@@ -1,13 +1,17 @@
 """Where a run's first weights come from: random numbers, or another network."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
-from torch import nn
+from torch import Tensor, nn
 
 from rookery.base import ConfigError
 from rookery.games import Game
-from rookery.nets import GameSpec, NetConfig, Weights, build_net
+from rookery.nets import GameSpec, NetConfig, Weights, WeightsHeader, build_net, pack, unpack
 from rookery.training.config import Config
+
+SHOWN_PARTS = 8
+"""Parts that a note names, at most."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,22 @@ class Origin:
     fingerprint: str
     step: int
     """Updates they had seen; the run counts its own from 0."""
+    copied: int = 0
+    """Tensors that were copied from there."""
+    tensors: int = 0
+    """Tensors of the network, without its counters."""
+    new: tuple[str, ...] = ()
+    """The parts that were not copied, and began with random numbers."""
+
+    @property
+    def note(self) -> str:
+        """What was copied and what was not; empty if all of it was."""
+        if not self.new:
+            return ""
+        more = len(self.new) - SHOWN_PARTS
+        names = [*self.new[:SHOWN_PARTS], *([f"{more} more"] if more > 0 else [])]
+        copied = f"copied {self.copied} of {self.tensors} tensors from {self.source}"
+        return f"{copied}; new: {', '.join(names)}"
 
 
 @dataclass(frozen=True)
@@ -36,10 +56,34 @@ class InitialWeights:
     source: str
     weights: Weights
 
-    @property
-    def origin(self) -> Origin:
-        """What the run folder records of them."""
-        return Origin(self.source, self.weights.fingerprint, self.weights.header.step)
+    def fit(self, config: Config, rules: Game) -> tuple[Weights, Origin]:
+        """Return weights of the run's network with all tensors that it can copy from these.
+
+        A tensor is copied if name and shape are the same; the others are those of a new network.
+        Blocks that a deeper network has in addition pass on what they get, so that it begins as
+        the network that was given.
+        """
+        header, state = self.weights.header, new_net(config, rules).state_dict()
+        own = [name for name, tensor in state.items() if tensor.is_floating_point()]
+        copied = {name for name in own if _has_shape(self.weights.state.get(name), state[name])}
+        new = [name for name in own if name not in copied]
+        origin = Origin(
+            self.source,
+            self.weights.fingerprint,
+            header.step,
+            copied=len(copied),
+            tensors=len(own),
+            new=tuple(_parts(new, copied)),
+        )
+        fitted = WeightsHeader(game_spec(rules), config.net, header.step)
+        if header == fitted:
+            return self.weights, origin
+        for name in copied:
+            state[name].copy_(self.weights.state[name])
+        for name in new:
+            if "stem.norm.weight" in copied and name.endswith("second.norm.weight"):
+                state[name].zero_()
+        return unpack(pack(state, fitted)), origin
 
     def check(self, rules: Game, net: NetConfig) -> None:
         """Raise ConfigError unless they are of a network like `net` for this game."""
@@ -52,6 +96,24 @@ class InitialWeights:
                     f"net.{name} is {wanted}, but {found} in {self.source}, whose weights "
                     "the run starts with; leave net settings out, or start from scratch"
                 )
+
+
+def _has_shape(given: Tensor | None, wanted: Tensor) -> bool:
+    return given is not None and given.shape == wanted.shape
+
+
+def _parts(new: Iterable[str], copied: Iterable[str]) -> Iterator[str]:
+    """Yield the largest parts of a network that hold tensors of `new` and none of `copied`."""
+    partly = {part for name in copied for part in _prefixes(name)}
+    yield from dict.fromkeys(
+        next(part for part in _prefixes(name) if part not in partly) for name in new
+    )
+
+
+def _prefixes(name: str) -> list[str]:
+    """Return stem, stem.conv and stem.conv.weight for the last of them."""
+    words = name.split(".")
+    return [".".join(words[:end]) for end in range(1, len(words) + 1)]
 
 
 def new_net(config: Config, game: Game) -> nn.Module:
