@@ -2,7 +2,7 @@
 
 A worker that ends, raises an exception or misses its heartbeats is replaced after a pause that
 doubles with every recent failure. A worker that fails too often, or that runs another version of
-Rookery, is dropped. The pool continues with the workers that are left.
+Rookery, is dropped, for good or for a cool-down. The pool continues with the workers that are left.
 """
 
 import math
@@ -80,6 +80,8 @@ class RestartPolicy:
     """Seconds before a restart, after one recent failure; each further one doubles them."""
     longest_pause: float = 30.0
     """Seconds before a restart, at most."""
+    cooldown_seconds: float = 0.0
+    """Seconds after which a worker that failed too often is started again; 0 = never."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ class _Slot:
     is_retired: bool = False
     is_dropped: bool = False
     restart_at: float = 0.0
+    return_at: float = math.inf
+    """When a dropped worker is started again."""
     started_at: float = 0.0
     ready_at: float = 0.0
     heard_at: float = math.inf
@@ -138,6 +142,7 @@ class _Slot:
         self.worker, self.starts = worker, self.starts + 1
         self.started_at, self.heard_at = now, math.inf
         self.is_ready, self.is_retired, self.failure = False, False, ""
+        self.is_dropped, self.return_at = False, math.inf
 
     def end(self) -> None:
         """End the worker."""
@@ -190,7 +195,9 @@ class WorkerPool:
                 self._check(slot)
             elif not slot.is_closed and self._clock() >= slot.restart_at:
                 self._fill(slot)
-        if all(slot.is_closed for slot in self._slots):
+            elif self._clock() >= slot.return_at:
+                self._bring_back(slot)
+        if all(slot.is_closed and slot.return_at == math.inf for slot in self._slots):
             raise WorkersLost(f"no {self._role} is left; the last one {self.last_failure}")
         return found
 
@@ -198,9 +205,22 @@ class WorkerPool:
         """Return the numbers of the workers that are ready."""
         return [slot.number for slot in self._slots if slot.is_ready]
 
+    def numbers(self) -> list[int]:
+        """Return the numbers of the workers that run or will be started again."""
+        return [slot.number for slot in self._slots if not slot.is_closed]
+
     def size(self) -> int:
         """Return the number of workers that run or will be started again."""
-        return sum(not slot.is_closed for slot in self._slots)
+        return len(self.numbers())
+
+    def num_cooling(self) -> int:
+        """Return the number of dropped workers that will be started again."""
+        return sum(slot.return_at < math.inf for slot in self._slots)
+
+    def keep_dropped(self) -> None:
+        """Start no dropped worker again: its owner has started others."""
+        for slot in self._slots:
+            slot.return_at = math.inf
 
     def stats(self) -> dict[int, WorkerStats]:
         """Return what is known about each running worker, by number."""
@@ -230,6 +250,12 @@ class WorkerPool:
         self._slots[number].end()
         self._slots[number].is_retired = True
         self.report_event(number, why, "retired")
+
+    def restart(self, number: int, why: str) -> None:
+        """End a worker that has not failed, and start another one under its number."""
+        self._slots[number].end()
+        self.report_event(number, why, "restarted")
+        self._fill(self._slots[number])
 
     def drop_worker(self, number: int, why: str) -> None:
         """End a worker for good, because a restart would not help."""
@@ -291,11 +317,21 @@ class WorkerPool:
         self.last_failure = what
         if failures > policy.failures:
             slot.is_dropped, done = True, f"dropped after {failures} failures"
+            if policy.cooldown_seconds:
+                slot.return_at = self._clock() + policy.cooldown_seconds
+                done += f", returns in {policy.cooldown_seconds:.0f} s"
         else:
             pause = min(policy.first_pause * 2 ** (failures - 1), policy.longest_pause)
             slot.restart_at = self._clock() + pause
             done = f"restarting in {pause:.1f} s"
         self.report_event(slot.number, what, done)
+
+    def _bring_back(self, slot: _Slot) -> None:
+        """Start a dropped worker again, with its failures forgotten."""
+        slot.recent_failures = []
+        what = f"was dropped {self._policy.cooldown_seconds:.0f} s ago"
+        self.report_event(slot.number, what, "started again")
+        self._fill(slot)
 
     def _name(self, number: int) -> str:
         return f"{self._role} {number}"
