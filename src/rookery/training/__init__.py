@@ -10,6 +10,7 @@ from rookery.training.shipped import load_shipped, shipped_names, shipped_search
 from rookery.training.store.folder import Identity, RunFolder, read_config, read_identity
 from rookery.training.store.kept import find_checkpoints, keep_named
 from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
+from rookery.training.store.requests import write_request
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
@@ -54,6 +55,7 @@ __all__ = [
     "shipped_search",
     "to_json",
     "train",
+    "write_request",
 ]
 
 _preload(__name__)

@@ -44,6 +44,7 @@ class RunConfig:
         "strength_every": (0, MAX_ITERATION),
         "strength_simulations": (0, MAX_SIMULATIONS),
         "max_lag": (0, 1000),
+        "cooldown_seconds": (0, 10_000_000),
     }
 
     seed: int = 1
@@ -74,6 +75,9 @@ class RunConfig:
     """With actors: overlapped (play while the learner learns) or phased (take turns)."""
     max_lag: float = 1.0
     """Iterations of games that may wait for the learner before actors pause."""
+    cooldown_seconds: float = 0.0
+    """Seconds after which an actor or trainer that failed too often and was dropped is started
+    again; 0 = never."""
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
     at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""

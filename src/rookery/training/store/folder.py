@@ -8,6 +8,7 @@ checkpoint.safetensors       everything that is needed to continue
 checkpoints/000120/          older checkpoints and named ones, with their shards; see `kept`
 weights/000120.safetensors   the network that plays, by iteration; 000000 if it started with one
 replay/000012.safetensors    rows of finished games, while the window needs them
+scale-*.json          requests to change the workers, until they are answered; see `requests`
 .lock                 held by the process that trains
 """
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -69,6 +70,7 @@ class TrainerPool:
         placement: TrainerPlacement,
         on_event: Callable[[WorkerEvent], None],
     ) -> None:
+        self._whole, self._placement = config, placement
         learning = config.learning.scaled(placement.workers)
         self._mirror = Learner(game, net, config=learning, seed=config.run.seed)
         """Holds the trainers' last whole state, which they send now and then, and the averaged
@@ -77,8 +79,7 @@ class TrainerPool:
         """The averaged network of the last whole state."""
         self.precision, self.updates = self._mirror.precision, 0
         self.config: LearningConfig = replace(learning, precision=self.precision)
-        self._settings = to_json(replace(config, learning=self.config))
-        self._placement, self._digest = placement, game.digest
+        self._settings, self._digest = self._to_settings(), game.digest
         self._window = Window(game, config.replay)
         self._rendezvous = Rendezvous(placement.cluster)
         self._report = TrainerReport(self.config)
@@ -91,7 +92,11 @@ class TrainerPool:
         self._root_reply: messages.Learned | None = None
         self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason = 0, ""
-        policy = RestartPolicy(silence_seconds=self.config.silence_seconds, first_pause=0.1)
+        policy = RestartPolicy(
+            silence_seconds=self.config.silence_seconds,
+            first_pause=0.1,
+            cooldown_seconds=config.run.cooldown_seconds,
+        )
         self._pool = WorkerPool(
             "trainer", placement.workers, self._start, policy=policy, on_event=on_event
         )
@@ -142,10 +147,41 @@ class TrainerPool:
         """Return who learns, and how, in one sentence."""
         return self.config.terms(self._placement.workers)
 
+    def scale(self, workers: int, devices: tuple[torch.device, ...]) -> None:
+        """Continue with other trainers, between two calls of `learn`; no update is lost.
+
+        Trainers whose device, threads or settings change are restarted.
+        """
+        if self._mirror.updates != self.updates:
+            self._fetch_state()
+        self._pool.keep_dropped()
+        present, why = self._pool.numbers(), "the run was scaled"
+        before = {number: (self._settings, self._placement.place(number)) for number in present}
+        self._placement = replace(self._placement, workers=workers, devices=devices)
+        learning = self._whole.learning.scaled(workers)
+        self.config = self._report.config = replace(learning, precision=self.precision)
+        self._settings = self._to_settings()
+        for number in present[workers:]:
+            self._pool.retire(number, f"leaves: {why}")
+        for number in present[:workers]:
+            if before[number] != (self._settings, self._placement.place(number)):
+                self._pool.restart(number, f"has another share: {why}")
+        for _ in range(workers - len(present)):
+            self._pool.add_worker(f"joins: {why}")
+        self._phase = Phase.REGROUPING
+
+    def count(self) -> tuple[int, int]:
+        """Return how many trainers are ready, and how many there are."""
+        return len(self._pool.ready()), self._pool.size()
+
     def close(self) -> None:
         """End all trainers."""
         self._pool.close()
         self._rendezvous.close()
+
+    def _to_settings(self) -> str:
+        """Return the settings that trainers are started with."""
+        return to_json(replace(self._whole, learning=self.config))
 
     def _learn_until(self, goal: int, progress: float, check: Check) -> None:
         """Have the trainers reach a goal; those that have become ready join first."""
