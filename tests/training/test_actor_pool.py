@@ -150,7 +150,8 @@ def four_cores_two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
         (["run.devices=cpu", "run.actors=auto"], 2, 4, 2, 1),
         (["run.devices=cuda:0,cuda:1"], 2, 2, 1, 2),
         (["run.devices=all"], 2, 2, 1, 2),
-        (["run.devices=cuda:0,cuda:1", "run.actors=auto"], 2, 2, 1, 2),
+        (["run.devices=cuda:0,cuda:1", "run.actors=auto"], 2, 4, 1, 2),
+        (["run.devices=cuda:0", "run.actors=auto"], 1, 2, 1, 4),
         (["run.devices=cuda:0,cuda:1", "run.actors=4"], 4, 4, 2, 1),
         (["run.devices=cuda:1", "run.actors=2"], 2, 2, 2, 2),
     ],
@@ -518,3 +519,113 @@ def test_a_dropped_actor_returns_and_scaling_replaces_it(monkeypatch: pytest.Mon
     actors.scale(run_with(actors, "run.actors=2"))
     wait(1000.0)
     assert actors.pool.numbers() == [0, 2], "another one has taken its place"
+
+
+class Follower:
+    """A pool of fake actors whose number follows the load."""
+
+    def __init__(self, clock: FakeTime, config: Config, cluster: FakeCluster) -> None:
+        self.clock, self.cluster = clock, cluster
+        self.events: list[WorkerEvent] = []
+        is_local = not config.run.cluster
+        self.actors = new_actors(config, None if is_local else cluster, on_event=self.events.append)
+
+    def make_ready(self, busy: float | None = None) -> None:
+        """Have all actors ready, on GPUs with some load."""
+        for worker in self.cluster.workers:
+            worker.outbox += [ActorReady(__version__, 256), Heartbeat(1, 500, busy)]
+        self.actors.attend()
+
+    def let_learner_wait(self) -> None:
+        """Play an iteration in which the actors reply late."""
+        due = self.clock.now + 1.0
+
+        def check() -> None:
+            if self.clock.now >= due:
+                self.reply(positions=9)
+
+        self.actors.play(0, progress=0.5, check=check)
+        self.actors.figures()
+
+    def let_games_wait(self) -> None:
+        """Play an iteration in which more games arrive than the learner can use."""
+        self.reply(positions=2 * self.actors.positions)
+        self.actors.attend()
+        self.clock.now += 1.0
+        self.actors.attend()
+        self.actors.figures()
+        self.actors.play(0, progress=0.5, check=lambda: self.reply(positions=9))
+        self.actors.attend()
+
+    def reply(self, positions: int) -> None:
+        for worker in self.cluster.workers:
+            worker.carry_out_orders(positions=positions)
+
+
+@pytest.fixture
+def gpu_follower(
+    four_cores_two_gpus: None, clock: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> Follower:
+    """Actors on two GPUs of this machine."""
+    cluster = FakeCluster(cpus=0, gpus=0)
+    monkeypatch.setattr(actor_pool, "ProcessWorker", cluster.start)
+    return Follower(clock, new_config("run.actors=auto", "run.devices=cuda:0,cuda:1"), cluster)
+
+
+@pytest.mark.parametrize("busy", [0.95, None])
+def test_no_actor_is_added_to_a_busy_gpu(gpu_follower: Follower, busy: float | None) -> None:
+    gpu_follower.make_ready(busy)
+    gpu_follower.let_learner_wait()
+    assert gpu_follower.actors.count() == (2, 2) and not gpu_follower.events
+
+
+def test_a_second_actor_is_added_to_an_idle_gpu(gpu_follower: Follower) -> None:
+    workers = gpu_follower.cluster.workers
+    for worker, busy in zip(workers, (0.95, 0.4), strict=True):
+        worker.outbox += [ActorReady(__version__, 256), Heartbeat(1, 500, busy)]
+    gpu_follower.actors.attend()
+    gpu_follower.let_learner_wait()
+    assert [worker.job["device"] for worker in workers] == ["cuda:0", "cuda:1", "cuda:1"]
+    assert str(gpu_follower.events[0]).startswith("actor 2 is needed: the learner waited ")
+    for _ in range(4):
+        gpu_follower.make_ready(busy=0.2)
+        gpu_follower.let_learner_wait()
+    assert gpu_follower.actors.count() == (4, 4), "two per GPU, and no more"
+    assert [worker.job["device"] for worker in workers[3:]] == ["cuda:0"]
+
+
+def test_actors_leave_gpus_while_games_wait(gpu_follower: Follower) -> None:
+    gpu_follower.make_ready(busy=0.9)
+    gpu_follower.let_games_wait()
+    assert gpu_follower.actors.pool.numbers() == [0]
+    assert "games wait for the learner; retired" in str(gpu_follower.events[-1])
+    gpu_follower.let_learner_wait()
+    assert gpu_follower.actors.pool.numbers() == [0, 1], "its GPU is free"
+
+
+def test_the_load_is_followed_on_a_cluster(clock: FakeTime) -> None:
+    cluster = FakeCluster(cpus=17, gpus=0)
+    follower = Follower(clock, new_config("run.cluster=fake", "run.devices=cpu"), cluster)
+    follower.make_ready()
+    assert follower.actors.count() == (16, 16)
+    follower.let_games_wait()
+    assert follower.actors.count() == (14, 14), "one in eight"
+    cluster.found = replace(cluster.found, cpus=25)
+    follower.actors.figures()
+    assert follower.actors.count() == (14, 14), "fewer than there could be were enough"
+    follower.let_learner_wait()
+    assert follower.actors.count()[1] == 15
+    for _ in range(30):
+        follower.make_ready()
+        follower.let_learner_wait()
+    assert follower.actors.count()[1] == 24, "the cluster is full"
+
+
+def test_a_number_that_was_asked_for_does_not_follow_the_load(clock: FakeTime) -> None:
+    cluster = FakeCluster(cpus=9, gpus=0)
+    config = new_config("run.cluster=fake", "run.devices=cpu", "run.actors=4")
+    follower = Follower(clock, config, cluster)
+    follower.make_ready()
+    follower.let_learner_wait()
+    follower.let_games_wait()
+    assert follower.actors.count() == (4, 4) and not follower.events

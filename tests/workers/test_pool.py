@@ -398,3 +398,18 @@ def test_a_worker_is_restarted_without_a_failure() -> None:
     assert (fixture.pool.ready(), fixture.pool.numbers()) == ([], [0])
     assert fixture.pool.stats()[0].failures == 0
     assert str(fixture.events[0]) == "actor 0 moves; restarted"
+
+
+def test_the_usage_of_a_gpu_is_reported_and_smoothed() -> None:
+    fixture = Fixture()
+    fixture.make_ready()
+    assert fixture.pool.stats()[0].device_busy is None
+    for busy in (0.5, 1.0):
+        fixture.poll(Heartbeat(100, 2000, busy))
+    stats = fixture.pool.stats()[0]
+    assert stats.device_mb == 2000 and stats.device_busy == pytest.approx(0.6)
+    fixture.poll(Heartbeat(100, 2000, None))
+    assert fixture.pool.stats()[0].device_busy is None
+    fixture.poll(Heartbeat(100, 2000, 0.9))
+    fixture.pool.restart(0, "moves")
+    assert fixture.pool.stats()[0] == WorkerStats("actor 0", 100, 0), "another worker"

@@ -13,10 +13,11 @@ from rookery.gpu.kernels import (
     view,
     zeros,
 )
-from rookery.gpu.monitor import GpuMonitor
+from rookery.gpu.monitor import GpuMonitor, GpuUsage, process_usage
 
 __all__ = [
     "GpuMonitor",
+    "GpuUsage",
     "Graph",
     "Stopwatch",
     "as_tensor",
@@ -26,6 +27,7 @@ __all__ = [
     "find_devices",
     "kernel",
     "launch",
+    "process_usage",
     "to_host",
     "transpose",
     "use_device",

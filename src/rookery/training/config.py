@@ -68,7 +68,8 @@ class RunConfig:
     or auto = a GPU if any."""
     actors: str = "0"
     """Self-play processes besides the learner; 0 = none, unless there are several devices;
-    auto = one per GPU, or on the CPU as many as the load needs."""
+    auto = as many as the load needs, at most one per core, two per GPU of this machine or one per
+    GPU of a cluster. On a cluster 0 counts as auto."""
     cluster: str = ""
     """Address of the Ray cluster that actors and trainers run on, or local; empty = none."""
     mode: str = "overlapped"

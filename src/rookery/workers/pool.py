@@ -18,6 +18,9 @@ from rookery import __version__
 from rookery.base import RookeryError
 from rookery.workers.messages import Failed, Heartbeat, Message, Ready
 
+SMOOTHING = 0.2
+"""Weight of the newest measurement of a GPU's load."""
+
 
 class WorkersLost(RookeryError):
     """All workers of a pool have been dropped."""
@@ -105,6 +108,10 @@ class WorkerStats:
     """By its last heartbeat."""
     failures: int
     """Since the pool was started."""
+    device_mb: int = 0
+    """Memory of its GPU that it has reserved, by its last heartbeat."""
+    device_busy: float | None = None
+    """Load of its GPU, from 0 to 1, smoothed over some heartbeats; None if it is not known."""
 
 
 @dataclass
@@ -124,6 +131,8 @@ class _Slot:
     ready_at: float = 0.0
     heard_at: float = math.inf
     memory_mb: int = 0
+    device_mb: int = 0
+    device_busy: float | None = None
     failures: int = 0
     failure: str = ""
     """Set when the worker has reported that it failed."""
@@ -143,6 +152,7 @@ class _Slot:
         self.started_at, self.heard_at = now, math.inf
         self.is_ready, self.is_retired, self.failure = False, False, ""
         self.is_dropped, self.return_at = False, math.inf
+        self.device_mb, self.device_busy = 0, None
 
     def end(self) -> None:
         """End the worker."""
@@ -151,6 +161,18 @@ class _Slot:
         if self.is_ready:
             self.seconds_at_work += self.heard_at - self.ready_at
         self.worker, self.is_ready = None, False
+
+    def note_usage(self, message: Heartbeat) -> None:
+        """Take over the figures of a heartbeat."""
+        self.memory_mb, self.device_mb = message.memory_mb, message.device_mb
+        if message.device_busy is None or self.device_busy is None:
+            self.device_busy = message.device_busy
+        else:
+            self.device_busy += SMOOTHING * (message.device_busy - self.device_busy)
+
+    def stats(self, name: str) -> WorkerStats:
+        """Return what is known about the worker."""
+        return WorkerStats(name, self.memory_mb, self.failures, self.device_mb, self.device_busy)
 
     def count_failure(self, period: float) -> int:
         """Count a failure; return how many there were within a period of work."""
@@ -225,7 +247,7 @@ class WorkerPool:
     def stats(self) -> dict[int, WorkerStats]:
         """Return what is known about each running worker, by number."""
         return {
-            slot.number: WorkerStats(self._name(slot.number), slot.memory_mb, slot.failures)
+            slot.number: slot.stats(self._name(slot.number))
             for slot in self._slots
             if slot.worker is not None
         }
@@ -236,14 +258,18 @@ class WorkerPool:
         if worker is not None:
             worker.send(message)
 
+    def next_number(self) -> int:
+        """Return the number of the next worker that is added: of a retired one if there is one."""
+        retired = [slot.number for slot in self._slots if slot.is_retired]
+        return retired[0] if retired else len(self._slots)
+
     def add_worker(self, why: str) -> None:
-        """Add a worker, under the number of a retired one if there is one."""
-        retired = [slot for slot in self._slots if slot.is_retired]
-        if not retired:
-            self._slots.append(_Slot(len(self._slots)))
-        slot = retired[0] if retired else self._slots[-1]
-        self.report_event(slot.number, why, "added")
-        self._fill(slot)
+        """Add a worker."""
+        number = self.next_number()
+        if number == len(self._slots):
+            self._slots.append(_Slot(number))
+        self.report_event(number, why, "added")
+        self._fill(self._slots[number])
 
     def retire(self, number: int, why: str) -> None:
         """End a worker that is no longer needed."""
@@ -283,7 +309,7 @@ class WorkerPool:
         for message in slot.worker.received():
             slot.heard_at = self._clock()
             if isinstance(message, Heartbeat):
-                slot.memory_mb = message.memory_mb
+                slot.note_usage(message)
             elif isinstance(message, Failed):
                 slot.failure = f"failed: {message.reason}"
             elif isinstance(message, Ready) and message.version != __version__:

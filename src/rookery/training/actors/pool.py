@@ -3,8 +3,8 @@
 An actor plays some moves for every order. Overlapped, it has one more order waiting, so that it
 never idles, unless more games have arrived than the learner can use (`run.max_lag`); phased, all
 actors play, then all wait for the learner. Weights are sent with a version after every iteration:
-games played with older ones are stale, and by how much is in the statistics. On the CPU, with
-`auto`, the number of actors follows the load.
+games played with older ones are stale, and by how much is in the statistics. With `auto`, and on a
+cluster unless a number was asked for, the number of actors follows the load.
 """
 
 import time
@@ -24,7 +24,7 @@ from rookery.nets import BackendChoice
 from rookery.replay import from_columns
 from rookery.selfplay import Played
 from rookery.training.actors.actor import ActorReady, GamesPlayed, NewWeights, Play, actor
-from rookery.training.actors.layout import ActorLayout, actor_layout, requested_actors
+from rookery.training.actors.layout import ActorLayout, actor_layout
 from rookery.training.config import Config, RunConfig, to_json
 from rookery.training.evaluation.queue import TaskQueue
 from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused
@@ -46,6 +46,10 @@ ORDERS = 4
 """Orders in which an actor plays its moves of an iteration."""
 IDLE_SHARE = 0.25
 """Share of an iteration; who waits for longer has too little to do."""
+STEPS = 8
+"""Up to one actor in this many is added or retired at once."""
+BUSY_SHARE = 0.9
+"""A GPU with this load or more has no room for another actor."""
 SLOW_SHARE = 0.5
 """An actor that plays less than this share of what the others play is called slow."""
 SLOW_ITERATIONS = 3
@@ -90,6 +94,10 @@ class ActorPool:
         """Actors that start again in another place when their orders are carried out."""
         self._places: dict[int, tuple[str, float]] = {}
         """The place where each actor was started."""
+        self._chosen: dict[int, str] = {}
+        """Devices of actors that the load has asked for."""
+        self._num_idle = 0
+        """Actors that have left because games waited for the learner."""
         self._slow: Counter[int] = Counter()
         self._queue = TaskQueue(())
         self._iteration, self._progress = 0, 0.0
@@ -204,6 +212,7 @@ class ActorPool:
         size, ready = self._layout.size, self.pool.ready()
         present = sorted(self.pool.numbers(), key=lambda number: (number not in ready, number))
         self._leaving = dict.fromkeys(present[size:], "leaves: the run was scaled")
+        self._chosen, self._num_idle = {}, 0
         self._moving = {n for n in present[:size] if self._places[n] != self._place(n)}
         for _ in range(size - len(present)):
             self.pool.add_worker("joins: the run was scaled")
@@ -309,22 +318,59 @@ class ActorPool:
                 self.pool.restart(number, f"moves to {self._place(number)[0]}")
 
     def _follow_cluster(self) -> None:
-        """Add actors if machines have joined; actors of machines that left wait for others."""
-        if self._cluster is not None and not requested_actors(self._config.run):
-            size = actor_layout(self._config.run, self._cluster).size
-            for _ in range(self.pool.size(), size):
+        """Add actors if machines have joined, unless fewer than there could be are enough.
+
+        Actors of machines that left wait for others.
+        """
+        if self._cluster is None or not self._layout.follows:
+            return
+        before, found = self._layout.max_size, actor_layout(self._config.run, self._cluster)
+        self._layout = replace(self._layout, max_size=found.max_size)
+        if not self._num_idle:
+            for _ in range(min(found.max_size - before, found.max_size - self._size())):
                 self.pool.add_worker("has space: the cluster has grown")
 
     def _follow_load(self, *, learner_waited: float, games_waited: float) -> None:
-        """Add or retire an actor, by the shares of the iteration that were spent waiting."""
-        if self._layout.size == self._layout.max_size:
+        """Add or retire actors, by the shares of the iteration that were spent waiting."""
+        if not self._layout.follows:
             return
-        size = self.pool.size() + self.pool.num_cooling() - len(self._leaving)
-        playing = [number for number in self.pool.ready() if number not in self._leaving]
-        if learner_waited > IDLE_SHARE and size < self._layout.max_size:
-            self.pool.add_worker(f"is needed: the learner waited {learner_waited:.0%} of the time")
-        elif games_waited > IDLE_SHARE and len(playing) > 1:
-            self._leaving[playing[-1]] = "is not needed: games wait for the learner"
+        size = self._size()
+        step = max(1, size // STEPS)
+        if learner_waited > IDLE_SHARE:
+            why = f"is needed: the learner waited {learner_waited:.0%} of the time"
+            for _ in range(min(step, self._layout.max_size - size)):
+                self._add_where_idle(why)
+        elif games_waited > IDLE_SHARE:
+            playing = [number for number in self.pool.ready() if number not in self._leaving]
+            idle = playing[1:][-step:]
+            self._leaving |= dict.fromkeys(idle, "is not needed: games wait for the learner")
+            self._num_idle += len(idle)
+
+    def _add_where_idle(self, why: str) -> None:
+        """Add an actor on the device with the fewest, then the lowest load, unless it is busy.
+
+        On a cluster Ray chooses the GPU.
+        """
+        loads = {device: self._loads(device) for device in self._layout.devices}
+        device = min(loads, key=lambda device: (len(loads[device]), max(loads[device], default=0)))
+        if self._cluster is None and max(loads[device], default=0) >= BUSY_SHARE:
+            return
+        self._chosen[self.pool.next_number()] = device
+        self.pool.add_worker(why)
+        self._num_idle = max(0, self._num_idle - 1)
+
+    def _loads(self, device: str) -> list[float]:
+        """Return the load of a device as each of its actors reports it; on a GPU 1 if not known."""
+        unknown = 0.0 if device == "cpu" else 1.0
+        return [
+            unknown if stats.device_busy is None else stats.device_busy
+            for number, stats in self.pool.stats().items()
+            if self._places[number][0] == device and number not in self._leaving
+        ]
+
+    def _size(self) -> int:
+        """Return the number of actors that stay or will return."""
+        return self.count()[1] + self.pool.num_cooling()
 
     def _worker_figures(self, seconds: float) -> list[dict[str, Any]]:
         """Return how every actor did in the last `seconds`; report those that are slow."""
@@ -347,7 +393,7 @@ class ActorPool:
     def _place(self, number: int) -> tuple[str, float]:
         """Return the device of an actor, and the share of a GPU that a cluster reserves for it."""
         layout = self._layout
-        device = layout.devices[number % len(layout.devices)]
+        device = self._chosen.get(number, layout.devices[number % len(layout.devices)])
         is_reserved = self._cluster is not None and device != "cpu"
         return device, 1 / layout.sharing if is_reserved else 0.0
 
