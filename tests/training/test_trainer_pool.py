@@ -292,3 +292,56 @@ def test_a_run_with_a_pipeline_is_the_run_of_a_single_learner(tmp_path: Path) ->
     assert alone["updates"] == pipeline["updates"] > 20
     assert alone.keys() == pipeline.keys()
     assert max(np.abs(alone[name] - pipeline[name]).max() for name in alone) < 1e-3
+
+
+def test_trainers_join_and_leave_and_the_result_is_the_same() -> None:
+    with running(1) as (pool, events):
+        rows, cpu = window(), (torch.device("cpu"),)
+        pool.learn(rows, 5, progress=0.2)
+        pool.scale(2, cpu)
+        until_all_have_joined(pool, 2, rows)
+        assert pool.count() == (2, 2)
+        pool.scale(1, cpu)
+        assert len(worker_processes()) == 1
+        assert len(pool.learn(rows, 1, progress=0.2).ranks) == 1
+        assert distance_from_undisturbed(pool, rows) < 2e-3
+        assert [str(event) for event in events] == [
+            "trainer 1 joins: the run was scaled; added",
+            "trainer 1 leaves: the run was scaled; retired",
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "config", [replace(CONFIG, synchronise="parameter_server"), PIPELINE], ids=["server", "parts"]
+)
+def test_every_trainer_may_be_restarted_between_updates(config: LearningConfig) -> None:
+    with running(2, replace(config, checkpoint_every=1000)) as (pool, events):
+        rows = window()
+        until_all_have_joined(pool, 2, rows)
+        pool.learn(rows, 7, progress=0.2)
+        made = pool.updates
+        pool._placement = replace(pool._placement, threads=2)  # another share of the machine
+        pool.scale(3, (torch.device("cpu"),))
+        pool._placement = replace(pool._placement, threads=1)
+        pool.scale(3, (torch.device("cpu"),))
+        assert pool.updates == made
+        assert sum(event.done == "restarted" for event in events) == 3
+        until_all_have_joined(pool, 3, rows)
+        assert distance_from_undisturbed(pool, rows, config) < 2e-3
+
+
+@pytest.mark.slow
+def test_the_batch_is_scaled_with_the_trainers() -> None:
+    with running(1, replace(CONFIG, scaling="linear")) as (pool, events):
+        rows = window()
+        assert pool.learn(rows, 4, progress=0.2).rows == 4 * 48
+        assert "48 rows per update, peak learning rate 0.0001" in pool.describe()
+        pool.scale(2, (torch.device("cpu"),))
+        assert pool.config.batch_size == 96
+        assert "2 trainers sharing every batch (DDP): 96 rows per update" in pool.describe()
+        assert pool.describe().endswith("peak learning rate 0.0002")
+        until_all_have_joined(pool, 2, rows)
+        report = pool.learn(rows, 4, progress=0.2)
+        assert report.rows == sum(rank.rows for rank in report.ranks) == 4 * 96
+        assert [event.done for event in events] == ["restarted", "added"]

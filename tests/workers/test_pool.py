@@ -1,6 +1,6 @@
 """How a pool treats its workers, with fake workers and a fake clock; no process is started."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -339,3 +339,77 @@ def test_an_owner_can_report_events() -> None:
     fixture.now += 7.0
     fixture.pool.report_event(0, "is slow", "kept")
     assert fixture.events == [WorkerEvent("actor 0", "is slow", "kept")]
+
+
+COOLING = replace(POLICY, cooldown_seconds=500.0)
+
+
+def drop(fixture: Fixture) -> None:
+    """Have the first worker fail until it is dropped."""
+    for _ in range(POLICY.failures + 1):
+        fixture.fail_and_restart()
+
+
+def test_a_dropped_worker_returns_after_its_cooldown() -> None:
+    fixture = Fixture(size=2, policy=COOLING)
+    drop(fixture)
+    assert fixture.events[-1].done == "dropped after 4 failures, returns in 500 s"
+    assert (fixture.pool.size(), fixture.pool.num_cooling()) == (1, 1)
+    fixture.wait(500 - POLICY.longest_pause - 1)
+    assert len(fixture.started) == 2 + 3
+    fixture.wait(1)
+    assert fixture.started[-1] == ("actor 0", 0, 5)
+    assert str(fixture.events[-1]) == "actor 0 was dropped 500 s ago; started again"
+    fixture.make_ready()
+    assert fixture.pool.ready() == [0, 1] and fixture.pool.num_cooling() == 0
+    assert fixture.fail() == "restarting in 1.0 s", "its failures are forgotten"
+
+
+def test_a_pool_waits_for_the_last_worker_to_return() -> None:
+    fixture = Fixture(policy=COOLING)
+    drop(fixture)
+    fixture.wait(500)
+    fixture.make_ready()
+    assert fixture.pool.ready() == [0]
+
+
+def test_a_worker_that_a_restart_would_not_help_does_not_return() -> None:
+    fixture = Fixture(size=2, policy=COOLING)
+    fixture.make_ready()
+    fixture.pool.drop_worker(0, "runs another version")
+    fixture.wait(1000)
+    assert len(fixture.started) == 2 and fixture.pool.num_cooling() == 0
+
+
+def test_an_owner_can_keep_dropped_workers_away() -> None:
+    fixture = Fixture(size=2, policy=COOLING)
+    drop(fixture)
+    fixture.pool.keep_dropped()
+    fixture.wait(1000)
+    assert len(fixture.started) == 2 + 3 and fixture.pool.size() == 1
+
+
+def test_a_worker_is_restarted_without_a_failure() -> None:
+    fixture = Fixture()
+    fixture.make_ready()
+    first = fixture.workers[0]
+    fixture.pool.restart(0, "moves")
+    assert first.is_killed and fixture.started[1:] == [("actor 0", 0, 2)]
+    assert (fixture.pool.ready(), fixture.pool.numbers()) == ([], [0])
+    assert fixture.pool.stats()[0].failures == 0
+    assert str(fixture.events[0]) == "actor 0 moves; restarted"
+
+
+def test_the_usage_of_a_gpu_is_reported_and_smoothed() -> None:
+    fixture = Fixture()
+    fixture.make_ready()
+    assert fixture.pool.stats()[0].device_busy is None
+    for busy in (0.5, 1.0):
+        fixture.poll(Heartbeat(100, 2000, busy))
+    stats = fixture.pool.stats()[0]
+    assert stats.device_mb == 2000 and stats.device_busy == pytest.approx(0.6)
+    fixture.poll(Heartbeat(100, 2000, None))
+    assert fixture.pool.stats()[0].device_busy is None
+    fixture.poll(Heartbeat(100, 2000, 0.9))
+    fixture.pool.restart(0, "moves")
+    assert fixture.pool.stats()[0] == WorkerStats("actor 0", 100, 0), "another worker"

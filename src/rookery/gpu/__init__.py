@@ -13,11 +13,12 @@ from rookery.gpu.kernels import (
     view,
     zeros,
 )
-from rookery.gpu.monitor import GpuMonitor
+from rookery.gpu.monitor import GpuMonitor, GpuUsage, process_usage
 from rookery.gpu.parts import Parts
 
 __all__ = [
     "GpuMonitor",
+    "GpuUsage",
     "Graph",
     "Parts",
     "Stopwatch",
@@ -28,6 +29,7 @@ __all__ = [
     "find_devices",
     "kernel",
     "launch",
+    "process_usage",
     "to_host",
     "transpose",
     "use_device",

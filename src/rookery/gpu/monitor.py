@@ -73,6 +73,20 @@ class GpuMonitor:
             self._samples.append((busy, used))
 
 
+def process_usage(device: torch.device) -> tuple[int, float | None]:
+    """Return the MB that this process has reserved on a GPU, and the GPU's load from 0 to 1.
+
+    On a CPU there is nothing to measure; without the driver's figures the load is None.
+    """
+    if device.type != "cuda":
+        return 0, None
+    reserved = torch.cuda.memory_reserved(device) // 2**20
+    try:
+        return reserved, torch.cuda.utilization(device) / 100
+    except Exception:  # the types are those of GpuMonitor
+        return reserved, None
+
+
 def _mean_usage(samples: list[tuple[int, int]]) -> GpuUsage | None:
     if not samples:
         return None

@@ -104,6 +104,22 @@ class _Finished:
     device: _UsageFigures | None = None
 
 
+@dataclass(frozen=True)
+class _Count:
+    ready: int
+    size: int
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    seconds: float
+    request: str
+    refused: str
+    devices: str
+    actors: _Count | None = None
+    trainers: _Count | None = None
+
+
 _CONTENT: dict[str, TypeAdapter[Any]] = {
     "iteration": TypeAdapter(_Iteration),
     "strength": TypeAdapter(_Measured),
@@ -111,6 +127,7 @@ _CONTENT: dict[str, TypeAdapter[Any]] = {
     "started": TypeAdapter(_Begun),
     "resumed": TypeAdapter(_Begun),
     "finished": TypeAdapter(_Finished),
+    "scaled": TypeAdapter(_Scaled),
 }
 """What lines hold, by kind: a damaged line may still be JSON."""
 
@@ -133,6 +150,8 @@ class RunHistory:
         self.losses: list[float] = []
         self.measurements: list[Measurement] = []
         self.notes: deque[Note] = deque(maxlen=NOTES_KEPT)
+        self.answers: dict[str, Line] = {}
+        """Answers to the requests of `rookery scale`, by name of the request."""
         self.damaged = 0
         """Lines with other content than their kind has, which were skipped."""
 
@@ -181,6 +200,8 @@ class RunHistory:
             self.measurements.append(Measurement(errors, label, *when))
         elif self.kind == "note":
             self.notes.append(Note(line["seconds"], line["note"]))
+        elif self.kind == "scaled":
+            self.answers[line["request"]] = line
         elif self.kind in ("started", "resumed"):
             self.start, self.usage = line, {}
             if self.kind == "resumed":

@@ -11,6 +11,7 @@ from rookery.training.store.folder import Identity, RunFolder, read_config, read
 from rookery.training.store.given import write_record
 from rookery.training.store.kept import find_checkpoints, keep_named
 from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
+from rookery.training.store.requests import write_request
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
@@ -55,7 +56,8 @@ __all__ = [
     "shipped_search",
     "to_json",
     "train",
+    "write_record",
+    "write_request",
 ]
 
 _preload(__name__)
-    "write_record",

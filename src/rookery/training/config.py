@@ -45,6 +45,7 @@ class RunConfig:
         "strength_every": (0, MAX_ITERATION),
         "strength_simulations": (0, MAX_SIMULATIONS),
         "max_lag": (0, 1000),
+        "cooldown_seconds": (0, 10_000_000),
     }
 
     seed: int = 1
@@ -68,13 +69,17 @@ class RunConfig:
     or auto = a GPU if any."""
     actors: str = "0"
     """Self-play processes besides the learner; 0 = none, unless there are several devices;
-    auto = one per GPU, or on the CPU as many as the load needs."""
+    auto = as many as the load needs, at most one per core, two per GPU of this machine or one per
+    GPU of a cluster. On a cluster 0 counts as auto."""
     cluster: str = ""
     """Address of the Ray cluster that actors and trainers run on, or local; empty = none."""
     mode: str = "overlapped"
     """With actors: overlapped (play while the learner learns) or phased (take turns)."""
     max_lag: float = 1.0
     """Iterations of games that may wait for the learner before actors pause."""
+    cooldown_seconds: float = 0.0
+    """Seconds after which an actor or trainer that failed too often and was dropped is started
+    again; 0 = never."""
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
     at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""

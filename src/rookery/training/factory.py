@@ -28,6 +28,7 @@ from rookery.training.parts import (
 )
 from rookery.training.progress import Progress, ProgressCallback
 from rookery.training.run import Run
+from rookery.training.scaling import Scaler, plays_with_actors
 from rookery.training.self_players import LocalSelfPlay
 from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
 from rookery.training.store.folder import RunFolder
@@ -110,7 +111,12 @@ class _Builder:
         device = torch.device("cpu") if trainers else self.device
         window = new_window(self.game, self.config.replay, device)
         selfplay, meter = self._players(learner.play_net)
-        return TrainingLoop(self.run, selfplay, window, learner, meter)
+        scaler = Scaler(
+            self.run,
+            actors=selfplay if isinstance(selfplay, ActorPool) else None,
+            trainers=learner if isinstance(learner, TrainerPool) else None,
+        )
+        return TrainingLoop(self.run, selfplay, window, learner, meter, scale=scaler.poll)
 
     def _connect(self, address: str) -> Cluster:
         cluster = Cluster(address)
@@ -170,8 +176,7 @@ class _Builder:
     def _players(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
         """Return self-play and what measures strength: in this process, or by actors."""
         run = self.config.run
-        on_gpu_with_trainers = self.device.type != "cpu" and self.learning.method != "single"
-        if run.has_actors() or on_gpu_with_trainers:
+        if plays_with_actors(self.config):
             return self._actors(net)
         player = new_self_player(
             self.game,

@@ -116,11 +116,19 @@ class TrainingLoop:
     """The parts of a run, and the order in which they work."""
 
     def __init__(
-        self, run: Run, selfplay: SelfPlay, window: Window, learner: Learner, meter: StrengthMeter
+        self,
+        run: Run,
+        selfplay: SelfPlay,
+        window: Window,
+        learner: Learner,
+        meter: StrengthMeter,
+        *,
+        scale: Check = lambda: None,
     ) -> None:
+        """`scale` may change the workers; it is called often, but not while the learner learns."""
         self.run, self.selfplay, self.window = run, selfplay, window
         self.given = run.folder.given_shards()
-        self.learner, self.meter = learner, meter
+        self.learner, self.meter, self._scale = learner, meter, scale
         self.rows_owed = 0.0
         """Rows that are still to be learned from, for the rows that have arrived."""
         self._good_state: Checkpoint
@@ -216,12 +224,11 @@ class TrainingLoop:
         return every > 0 and self.run.iteration % every == 0
 
     def _play(self) -> Step:
+        self._scale()
         progress = self.run.progress()
         simulations = self.run.config.selfplay.simulations_at(progress)
         self._show("self-play", simulations=simulations)
-        return self.selfplay.play(
-            self.run.iteration, progress=progress, check=lambda: self._show("self-play")
-        )
+        return self.selfplay.play(self.run.iteration, progress=progress, check=self._check_playing)
 
     def _store(self, played: tuple[Played, ...]) -> None:
         """Add rows to the window and to a shard on disk; learning from them is now due."""
@@ -274,6 +281,10 @@ class TrainingLoop:
     def _charge(self, before: int) -> None:
         """Count the updates made since update `before`; those that are lost are owed again."""
         self.rows_owed -= self.learner.config.batch_size * (self.learner.updates - before)
+
+    def _check_playing(self) -> None:
+        self._scale()
+        self._show("self-play")
 
     def _check_learning(self) -> None:
         self.selfplay.attend()

@@ -139,6 +139,13 @@ class Run:
             **facts,
         )
 
+    def record_scaling(self, request: str, *, refused: str, **counts: object) -> None:
+        """Add the line that answers a request to scale; `refused` is empty or the reason."""
+        facts = {"refused": refused, "devices": self.config.run.devices, **counts}
+        self.stats.append(
+            "scaled", self.iteration, seconds=self.seconds(), request=request, **facts
+        )
+
     def record_strength(self, iteration: int, strength: Strength, *, took: float) -> None:
         """Add the line of a measurement that took `took` seconds."""
         self.show("measuring", strength=strength, measured=1.0)

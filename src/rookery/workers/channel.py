@@ -20,6 +20,10 @@ from rookery.workers.messages import Failed, Heartbeat, Message, pack, unpack
 HEARTBEAT_SECONDS = 0.5
 
 
+MeasureDevice = Callable[[], tuple[int, float | None]]
+"""Returns the MB that a worker has reserved on its GPU, and the load of the GPU, if known."""
+
+
 class ChannelClosed(Exception):
     """The other side has gone."""
 
@@ -38,6 +42,8 @@ class Channel:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._lock = threading.Lock()
+        self.measure_device: MeasureDevice = lambda: (0, None)
+        """Called for every heartbeat; a worker on a GPU replaces it."""
         threading.Thread(target=self._send_heartbeats, name="heartbeat", daemon=True).start()
 
     def send(self, message: Message) -> None:
@@ -72,7 +78,8 @@ class Channel:
         process = psutil.Process()
         with suppress(ChannelClosed):
             while True:
-                self.send(Heartbeat(process.memory_info().rss // 2**20))
+                memory_mb = process.memory_info().rss // 2**20
+                self.send(Heartbeat(memory_mb, *self.measure_device()))
                 time.sleep(HEARTBEAT_SECONDS)
 
 

@@ -70,6 +70,10 @@ class Heartbeat(Message):
     """A worker is alive."""
 
     memory_mb: int
+    device_mb: int = 0
+    """Memory of its GPU that it has reserved."""
+    device_busy: float | None = None
+    """Present load of its GPU, from 0 to 1; None if it has none or cannot measure it."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A worker that ends, raises an exception or misses its heartbeats is replaced after a pause that
 doubles with every recent failure. A worker that fails too often, or that runs another version of
-Rookery, is dropped. The pool continues with the workers that are left.
+Rookery, is dropped, for good or for a cool-down. The pool continues with the workers that are left.
 """
 
 import math
@@ -17,6 +17,9 @@ from threading import Thread
 from rookery import __version__
 from rookery.base import RookeryError
 from rookery.workers.messages import Failed, Heartbeat, Message, Ready
+
+SMOOTHING = 0.2
+"""Weight of the newest measurement of a GPU's load."""
 
 
 class WorkersLost(RookeryError):
@@ -80,6 +83,8 @@ class RestartPolicy:
     """Seconds before a restart, after one recent failure; each further one doubles them."""
     longest_pause: float = 30.0
     """Seconds before a restart, at most."""
+    cooldown_seconds: float = 0.0
+    """Seconds after which a worker that failed too often is started again; 0 = never."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,10 @@ class WorkerStats:
     """By its last heartbeat."""
     failures: int
     """Since the pool was started."""
+    device_mb: int = 0
+    """Memory of its GPU that it has reserved, by its last heartbeat."""
+    device_busy: float | None = None
+    """Load of its GPU, from 0 to 1, smoothed over some heartbeats; None if it is not known."""
 
 
 @dataclass
@@ -116,10 +125,14 @@ class _Slot:
     is_retired: bool = False
     is_dropped: bool = False
     restart_at: float = 0.0
+    return_at: float = math.inf
+    """When a dropped worker is started again."""
     started_at: float = 0.0
     ready_at: float = 0.0
     heard_at: float = math.inf
     memory_mb: int = 0
+    device_mb: int = 0
+    device_busy: float | None = None
     failures: int = 0
     failure: str = ""
     """Set when the worker has reported that it failed."""
@@ -138,6 +151,8 @@ class _Slot:
         self.worker, self.starts = worker, self.starts + 1
         self.started_at, self.heard_at = now, math.inf
         self.is_ready, self.is_retired, self.failure = False, False, ""
+        self.is_dropped, self.return_at = False, math.inf
+        self.device_mb, self.device_busy = 0, None
 
     def end(self) -> None:
         """End the worker."""
@@ -146,6 +161,18 @@ class _Slot:
         if self.is_ready:
             self.seconds_at_work += self.heard_at - self.ready_at
         self.worker, self.is_ready = None, False
+
+    def note_usage(self, message: Heartbeat) -> None:
+        """Take over the figures of a heartbeat."""
+        self.memory_mb, self.device_mb = message.memory_mb, message.device_mb
+        if message.device_busy is None or self.device_busy is None:
+            self.device_busy = message.device_busy
+        else:
+            self.device_busy += SMOOTHING * (message.device_busy - self.device_busy)
+
+    def stats(self, name: str) -> WorkerStats:
+        """Return what is known about the worker."""
+        return WorkerStats(name, self.memory_mb, self.failures, self.device_mb, self.device_busy)
 
     def count_failure(self, period: float) -> int:
         """Count a failure; return how many there were within a period of work."""
@@ -190,7 +217,9 @@ class WorkerPool:
                 self._check(slot)
             elif not slot.is_closed and self._clock() >= slot.restart_at:
                 self._fill(slot)
-        if all(slot.is_closed for slot in self._slots):
+            elif self._clock() >= slot.return_at:
+                self._bring_back(slot)
+        if all(slot.is_closed and slot.return_at == math.inf for slot in self._slots):
             raise WorkersLost(f"no {self._role} is left; the last one {self.last_failure}")
         return found
 
@@ -198,14 +227,27 @@ class WorkerPool:
         """Return the numbers of the workers that are ready."""
         return [slot.number for slot in self._slots if slot.is_ready]
 
+    def numbers(self) -> list[int]:
+        """Return the numbers of the workers that run or will be started again."""
+        return [slot.number for slot in self._slots if not slot.is_closed]
+
     def size(self) -> int:
         """Return the number of workers that run or will be started again."""
-        return sum(not slot.is_closed for slot in self._slots)
+        return len(self.numbers())
+
+    def num_cooling(self) -> int:
+        """Return the number of dropped workers that will be started again."""
+        return sum(slot.return_at < math.inf for slot in self._slots)
+
+    def keep_dropped(self) -> None:
+        """Start no dropped worker again: its owner has started others."""
+        for slot in self._slots:
+            slot.return_at = math.inf
 
     def stats(self) -> dict[int, WorkerStats]:
         """Return what is known about each running worker, by number."""
         return {
-            slot.number: WorkerStats(self._name(slot.number), slot.memory_mb, slot.failures)
+            slot.number: slot.stats(self._name(slot.number))
             for slot in self._slots
             if slot.worker is not None
         }
@@ -216,20 +258,30 @@ class WorkerPool:
         if worker is not None:
             worker.send(message)
 
+    def next_number(self) -> int:
+        """Return the number of the next worker that is added: of a retired one if there is one."""
+        retired = [slot.number for slot in self._slots if slot.is_retired]
+        return retired[0] if retired else len(self._slots)
+
     def add_worker(self, why: str) -> None:
-        """Add a worker, under the number of a retired one if there is one."""
-        retired = [slot for slot in self._slots if slot.is_retired]
-        if not retired:
-            self._slots.append(_Slot(len(self._slots)))
-        slot = retired[0] if retired else self._slots[-1]
-        self.report_event(slot.number, why, "added")
-        self._fill(slot)
+        """Add a worker."""
+        number = self.next_number()
+        if number == len(self._slots):
+            self._slots.append(_Slot(number))
+        self.report_event(number, why, "added")
+        self._fill(self._slots[number])
 
     def retire(self, number: int, why: str) -> None:
         """End a worker that is no longer needed."""
         self._slots[number].end()
         self._slots[number].is_retired = True
         self.report_event(number, why, "retired")
+
+    def restart(self, number: int, why: str) -> None:
+        """End a worker that has not failed, and start another one under its number."""
+        self._slots[number].end()
+        self.report_event(number, why, "restarted")
+        self._fill(self._slots[number])
 
     def drop_worker(self, number: int, why: str) -> None:
         """End a worker for good, because a restart would not help."""
@@ -257,7 +309,7 @@ class WorkerPool:
         for message in slot.worker.received():
             slot.heard_at = self._clock()
             if isinstance(message, Heartbeat):
-                slot.memory_mb = message.memory_mb
+                slot.note_usage(message)
             elif isinstance(message, Failed):
                 slot.failure = f"failed: {message.reason}"
             elif isinstance(message, Ready) and message.version != __version__:
@@ -291,11 +343,21 @@ class WorkerPool:
         self.last_failure = what
         if failures > policy.failures:
             slot.is_dropped, done = True, f"dropped after {failures} failures"
+            if policy.cooldown_seconds:
+                slot.return_at = self._clock() + policy.cooldown_seconds
+                done += f", returns in {policy.cooldown_seconds:.0f} s"
         else:
             pause = min(policy.first_pause * 2 ** (failures - 1), policy.longest_pause)
             slot.restart_at = self._clock() + pause
             done = f"restarting in {pause:.1f} s"
         self.report_event(slot.number, what, done)
+
+    def _bring_back(self, slot: _Slot) -> None:
+        """Start a dropped worker again, with its failures forgotten."""
+        slot.recent_failures = []
+        what = f"was dropped {self._policy.cooldown_seconds:.0f} s ago"
+        self.report_event(slot.number, what, "started again")
+        self._fill(slot)
 
     def _name(self, number: int) -> str:
         return f"{self._role} {number}"

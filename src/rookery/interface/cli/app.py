@@ -19,6 +19,7 @@ from rookery.interface.cli.games import games, recipes
 from rookery.interface.cli.match import match
 from rookery.interface.cli.play import play
 from rookery.interface.cli.rate import rate
+from rookery.interface.cli.scale import scale
 from rookery.interface.cli.train import resume, train, watch
 from rookery.interface.cli.tune import tune
 from rookery.interface.cli.uci import uci
@@ -40,6 +41,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("train")(train)
 app.command("resume")(resume)
 app.command("checkpoint")(checkpoint)
+app.command("scale")(scale)
 app.command("tune")(tune)
 app.command("watch")(watch)
 app.command("play")(play)

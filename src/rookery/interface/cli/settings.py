@@ -60,8 +60,8 @@ Actors = Annotated[
     str | None,
     typer.Option(
         "--actors",
-        help="Start N self-play processes beside the learner; auto = one per GPU, "
-        "or on the CPU as many as the load requires.",
+        help="Play with N self-play processes beside the learner; auto = as many as the load "
+        "requires, on cores, GPUs or a cluster.",
     ),
 ]
 ClusterAddress = Annotated[

@@ -36,6 +36,11 @@ class RunStatus:
     """Damaged lines of the statistics, which are skipped."""
 
     @property
+    def is_running(self) -> bool:
+        """Whether a process trains the run."""
+        return self.state == RUNNING
+
+    @property
     def progress(self) -> float:
         """The share of the run that is done, from 0 to 1."""
         return self.config.run.progress(self.seconds, self.history.iteration)

@@ -6,6 +6,7 @@ Its messages are ActorReady and GamesPlayed; the coordinator's are NewWeights an
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from rookery import __version__
 from rookery.base import generator
 from rookery.games import load_game
-from rookery.gpu import find_device
+from rookery.gpu import find_device, process_usage
 from rookery.nets import unpack
 from rookery.replay import to_columns
 from rookery.selfplay import Played, SelfPlayReport
@@ -78,6 +79,7 @@ def actor(channel: Channel, job: Mapping[str, Any]) -> None:
     config = from_json(job["config"])
     config = replace(config, selfplay=replace(config.selfplay, games=job["games"]))
     game, device = load_game(config.game, job["digest"]), find_device(job["device"])
+    channel.measure_device = partial(process_usage, device)
     net = new_net(config, game).to(device)
     player = new_self_player(
         game,

@@ -7,6 +7,9 @@ from rookery.gpu import find_devices
 from rookery.training.config import RunConfig
 from rookery.workers import Cluster
 
+MAX_PER_GPU = 2
+"""Actors per GPU that the load may ask for: one prepares its next wave while the other computes."""
+
 
 @dataclass(frozen=True)
 class ActorLayout:
@@ -15,6 +18,8 @@ class ActorLayout:
     size: int
     max_size: int
     """Actors that the load may ask for."""
+    follows: bool
+    """Whether the number follows the load; otherwise it was asked for."""
     devices: tuple[str, ...]
     """Actor n plays on device n modulo their number."""
     sharing: int
@@ -35,10 +40,11 @@ def actor_layout(run: RunConfig, cluster: Cluster | None) -> ActorLayout:
     devices, cores = tuple(map(str, find_devices(run.devices))), available_cores()
     if run.actors == "auto" and devices == ("cpu",):
         size = max(1, cores // 2)
-        return ActorLayout(size, cores, devices, sharing=size, threads=1)
-    size = asked or len(devices)
-    sharing = -(-size // len(devices))
-    return ActorLayout(size, size, devices, sharing=sharing, threads=max(1, cores // size))
+        return ActorLayout(size, cores, True, devices, sharing=size, threads=1)
+    size, follows = asked or len(devices), run.actors == "auto"
+    max_size = max(size, min(MAX_PER_GPU * size, cores)) if follows else size
+    sharing, threads = -(-size // len(devices)), max(1, cores // size)
+    return ActorLayout(size, max_size, follows, devices, sharing=sharing, threads=threads)
 
 
 def requested_actors(run: RunConfig) -> int:
@@ -47,9 +53,12 @@ def requested_actors(run: RunConfig) -> int:
 
 
 def _layout_on(cluster: Cluster, asked: int) -> ActorLayout:
-    """Return one actor per GPU; without GPUs one per core, except for the learner's."""
+    """Return one actor per GPU; without GPUs one per core, except for the learner's.
+
+    That is also the most that the load may ask for: others would wait for free resources.
+    """
     capacity = cluster.capacity()
     size = asked or capacity.gpus or max(1, capacity.cpus - 1)
     sharing = -(-size // capacity.gpus) if capacity.gpus else 1
     device = "cuda:0" if capacity.gpus else "cpu"
-    return ActorLayout(size, size, (device,), sharing=sharing, threads=1)
+    return ActorLayout(size, size, not asked, (device,), sharing=sharing, threads=1)

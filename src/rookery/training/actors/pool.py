@@ -3,14 +3,14 @@
 An actor plays some moves for every order. Overlapped, it has one more order waiting, so that it
 never idles, unless more games have arrived than the learner can use (`run.max_lag`); phased, all
 actors play, then all wait for the learner. Weights are sent with a version after every iteration:
-games played with older ones are stale, and by how much is in the statistics. On the CPU, with
-`auto`, the number of actors follows the load.
+games played with older ones are stale, and by how much is in the statistics. With `auto`, and on a
+cluster unless a number was asked for, the number of actors follows the load.
 """
 
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import mean, median
 from typing import Any
 
@@ -24,8 +24,8 @@ from rookery.nets import BackendChoice
 from rookery.replay import from_columns
 from rookery.selfplay import Played
 from rookery.training.actors.actor import ActorReady, GamesPlayed, NewWeights, Play, actor
-from rookery.training.actors.layout import actor_layout, requested_actors
-from rookery.training.config import Config, to_json
+from rookery.training.actors.layout import ActorLayout, actor_layout
+from rookery.training.config import Config, RunConfig, to_json
 from rookery.training.evaluation.queue import TaskQueue
 from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused
 from rookery.training.progress import ActorStatus
@@ -33,6 +33,7 @@ from rookery.training.self_players import Step
 from rookery.workers import (
     Cluster,
     ProcessWorker,
+    RestartPolicy,
     Worker,
     WorkerEvent,
     WorkerPool,
@@ -45,6 +46,10 @@ ORDERS = 4
 """Orders in which an actor plays its moves of an iteration."""
 IDLE_SHARE = 0.25
 """Share of an iteration; who waits for longer has too little to do."""
+STEPS = 8
+"""Up to one actor in this many is added or retired at once."""
+BUSY_SHARE = 0.9
+"""A GPU with this load or more has no room for another actor."""
 SLOW_SHARE = 0.5
 """An actor that plays less than this share of what the others play is called slow."""
 SLOW_ITERATIONS = 3
@@ -74,19 +79,25 @@ class ActorPool:
         self._is_over = is_over
         self.choice, self._game, self._config, self._era = choice, game, config, era
         self._cluster, self._on_event = cluster, on_event
-        self._layout = actor_layout(config.run, cluster)
         self._here = find_devices(config.run.devices)[0].type
         self._is_overlapped = config.run.mode == "overlapped"
-        self.games_each = max(1, config.selfplay.games // self._layout.sharing)
-        self.positions = self._layout.size * self.games_each * config.run.moves
-        """Positions of an iteration."""
+        self._use_layout(actor_layout(config.run, cluster))
         self._pool: WorkerPool | None = None
         self._weights = NewWeights(0, b"")
         self._orders: defaultdict[int, set[int]] = defaultdict(set)
         """Orders that each actor has not yet carried out."""
         self._last_order = 0
         self._arrived: list[Played] = []
-        self._leaving: set[int] = set()
+        self._leaving: dict[int, str] = {}
+        """Actors that retire when their orders are carried out, and why."""
+        self._moving: set[int] = set()
+        """Actors that start again in another place when their orders are carried out."""
+        self._places: dict[int, tuple[str, float]] = {}
+        """The place where each actor was started."""
+        self._chosen: dict[int, str] = {}
+        """Devices of actors that the load has asked for."""
+        self._num_idle = 0
+        """Actors that have left because games waited for the learner."""
         self._slow: Counter[int] = Counter()
         self._queue = TaskQueue(())
         self._iteration, self._progress = 0, 0.0
@@ -98,15 +109,28 @@ class ActorPool:
     def pool(self) -> WorkerPool:
         """The workers, which are started with the first weights."""
         if self._pool is None:
-            size = self._layout.size
-            self._pool = WorkerPool("actor", size, self._start, on_event=self._on_event)
+            policy = RestartPolicy(cooldown_seconds=self._config.run.cooldown_seconds)
+            self._pool = WorkerPool(
+                "actor", self._layout.size, self._start, policy=policy, on_event=self._on_event
+            )
         return self._pool
 
     @property
     def actors(self) -> ActorStatus:
         """How many actors there are, and how stale their weights."""
         staleness = mean(self._staleness) if self._staleness else 0.0
-        return ActorStatus(len(self.pool.ready()), self.pool.size(), staleness)
+        return ActorStatus(*self.count(), staleness)
+
+    def count(self) -> tuple[int, int]:
+        """Return how many actors are ready, and how many there are, without those that leave."""
+        staying = [number for number in self.pool.numbers() if number not in self._leaving]
+        return len(set(staying) & set(self.pool.ready())), len(staying)
+
+    def describe(self) -> str:
+        """Return who plays, and where."""
+        size = self.count()[1]
+        devices = ",".join(dict.fromkeys(self._layout.devices))
+        return f"{size} actor{'s' if size > 1 else ''} on {devices}"
 
     def play(self, iteration: int, *, progress: float, check: Callable[[], None]) -> Step:
         """Return the games that have arrived; phased, wait for those of a whole iteration."""
@@ -177,10 +201,32 @@ class ActorPool:
         self._arrived = []
         time.sleep(IDLE_SECONDS)
 
+    def scale(self, run: RunConfig) -> None:
+        """Continue with the number of actors and the devices of other settings.
+
+        Actors that leave or move first carry out their orders. Those that stay keep their games.
+        """
+        self._config = replace(self._config, run=run)
+        self._use_layout(actor_layout(run, self._cluster))
+        self.pool.keep_dropped()
+        size, ready = self._layout.size, self.pool.ready()
+        present = sorted(self.pool.numbers(), key=lambda number: (number not in ready, number))
+        self._leaving = dict.fromkeys(present[size:], "leaves: the run was scaled")
+        self._chosen, self._num_idle = {}, 0
+        self._moving = {n for n in present[:size] if self._places[n] != self._place(n)}
+        for _ in range(size - len(present)):
+            self.pool.add_worker("joins: the run was scaled")
+
     def close(self) -> None:
         """End all actors."""
         if self._pool is not None:
             self._pool.close()
+
+    def _use_layout(self, layout: ActorLayout) -> None:
+        self._layout = layout
+        self.games_each = max(1, self._config.selfplay.games // layout.sharing)
+        self.positions = layout.size * self.games_each * self._config.run.moves
+        """Positions of an iteration."""
 
     def _begin_iteration(self) -> None:
         self._begun = self._attended = time.perf_counter()
@@ -222,7 +268,8 @@ class ActorPool:
                     self._receive(number, message)
                 case PartDone() | PartRefused():
                     self._queue.complete(number, message)
-        self._queue.share(self.pool)
+        self._end_idle()
+        self._queue.share(self.pool, leaving={*self._leaving, *self._moving})
         max_waiting = self._config.run.max_lag * self.positions
         if may_order and self._waiting_positions() <= max_waiting:
             self._give_orders(2 if self._is_overlapped else 1)
@@ -249,10 +296,7 @@ class ActorPool:
         """Make sure that every actor has `each` orders."""
         moves = max(1, self._config.run.moves // ORDERS)
         for number in self.pool.ready():
-            if number in self._leaving:
-                if not self._orders[number]:
-                    self._leaving.remove(number)
-                    self.pool.retire(number, "is not needed: games wait for the learner")
+            if number in self._leaving or number in self._moving:
                 continue
             while len(self._orders[number]) < each:
                 self._last_order += 1
@@ -260,23 +304,73 @@ class ActorPool:
                 order = Play(self._last_order, moves, self._progress, self._iteration)
                 self.pool.send(number, order)
 
+    def _end_idle(self) -> None:
+        """End the actors that are to leave or move and have nothing left to do."""
+        ready, present = self.pool.ready(), self.pool.numbers()
+        for number in (*self._leaving, *self._moving):
+            if number in ready and (self._orders[number] or self._queue.has_part(number)):
+                continue
+            why = self._leaving.pop(number, "")
+            self._moving.discard(number)
+            if number in present and why:
+                self.pool.retire(number, why)
+            elif number in present and self._places[number] != self._place(number):
+                self.pool.restart(number, f"moves to {self._place(number)[0]}")
+
     def _follow_cluster(self) -> None:
-        """Add actors if machines have joined; actors of machines that left wait for others."""
-        if self._cluster is not None and not requested_actors(self._config.run):
-            size = actor_layout(self._config.run, self._cluster).size
-            for _ in range(self.pool.size(), size):
+        """Add actors if machines have joined, unless fewer than there could be are enough.
+
+        Actors of machines that left wait for others.
+        """
+        if self._cluster is None or not self._layout.follows:
+            return
+        before, found = self._layout.max_size, actor_layout(self._config.run, self._cluster)
+        self._layout = replace(self._layout, max_size=found.max_size)
+        if not self._num_idle:
+            for _ in range(min(found.max_size - before, found.max_size - self._size())):
                 self.pool.add_worker("has space: the cluster has grown")
 
     def _follow_load(self, *, learner_waited: float, games_waited: float) -> None:
-        """Add or retire an actor, by the shares of the iteration that were spent waiting."""
-        if self._layout.size == self._layout.max_size:
+        """Add or retire actors, by the shares of the iteration that were spent waiting."""
+        if not self._layout.follows:
             return
-        size = self.pool.size() - len(self._leaving)
-        playing = [number for number in self.pool.ready() if number not in self._leaving]
-        if learner_waited > IDLE_SHARE and size < self._layout.max_size:
-            self.pool.add_worker(f"is needed: the learner waited {learner_waited:.0%} of the time")
-        elif games_waited > IDLE_SHARE and len(playing) > 1:
-            self._leaving.add(playing[-1])
+        size = self._size()
+        step = max(1, size // STEPS)
+        if learner_waited > IDLE_SHARE:
+            why = f"is needed: the learner waited {learner_waited:.0%} of the time"
+            for _ in range(min(step, self._layout.max_size - size)):
+                self._add_where_idle(why)
+        elif games_waited > IDLE_SHARE:
+            playing = [number for number in self.pool.ready() if number not in self._leaving]
+            idle = playing[1:][-step:]
+            self._leaving |= dict.fromkeys(idle, "is not needed: games wait for the learner")
+            self._num_idle += len(idle)
+
+    def _add_where_idle(self, why: str) -> None:
+        """Add an actor on the device with the fewest, then the lowest load, unless it is busy.
+
+        On a cluster Ray chooses the GPU.
+        """
+        loads = {device: self._loads(device) for device in self._layout.devices}
+        device = min(loads, key=lambda device: (len(loads[device]), max(loads[device], default=0)))
+        if self._cluster is None and max(loads[device], default=0) >= BUSY_SHARE:
+            return
+        self._chosen[self.pool.next_number()] = device
+        self.pool.add_worker(why)
+        self._num_idle = max(0, self._num_idle - 1)
+
+    def _loads(self, device: str) -> list[float]:
+        """Return the load of a device as each of its actors reports it; on a GPU 1 if not known."""
+        unknown = 0.0 if device == "cpu" else 1.0
+        return [
+            unknown if stats.device_busy is None else stats.device_busy
+            for number, stats in self.pool.stats().items()
+            if self._places[number][0] == device and number not in self._leaving
+        ]
+
+    def _size(self) -> int:
+        """Return the number of actors that stay or will return."""
+        return self.count()[1] + self.pool.num_cooling()
 
     def _worker_figures(self, seconds: float) -> list[dict[str, Any]]:
         """Return how every actor did in the last `seconds`; report those that are slow."""
@@ -296,9 +390,15 @@ class ActorPool:
             what = f"is slow: {rates[number]:.0f} positions/s, the others {usual:.0f}"
             self.pool.report_event(number, what, "kept")
 
-    def _start(self, name: str, number: int, incarnation: int) -> Worker:
+    def _place(self, number: int) -> tuple[str, float]:
+        """Return the device of an actor, and the share of a GPU that a cluster reserves for it."""
         layout = self._layout
-        device = layout.devices[number % len(layout.devices)]
+        device = self._chosen.get(number, layout.devices[number % len(layout.devices)])
+        is_reserved = self._cluster is not None and device != "cpu"
+        return device, 1 / layout.sharing if is_reserved else 0.0
+
+    def _start(self, name: str, number: int, incarnation: int) -> Worker:
+        device, gpus = self._places[number] = self._place(number)
         is_alike = device.split(":")[0] == self._here
         job = {
             "config": to_json(self._config),
@@ -309,10 +409,8 @@ class ActorPool:
             "number": number,
             "incarnation": incarnation + 1000 * self._era,
         }
-        limits = thread_limits(layout.threads)
+        threads = self._layout.threads
+        limits = thread_limits(threads)
         if self._cluster is None:
             return ProcessWorker(name, actor, job, environment=limits)
-        gpus = 1 / layout.sharing if device != "cpu" else 0.0
-        return self._cluster.start(
-            name, actor, job, threads=layout.threads, gpus=gpus, environment=limits
-        )
+        return self._cluster.start(name, actor, job, threads=threads, gpus=gpus, environment=limits)

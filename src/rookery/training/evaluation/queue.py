@@ -4,7 +4,7 @@ A part whose worker was lost goes to another worker, unless too many workers wer
 """
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rookery.arena import PartResult
 from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused, RunPart, Tasks
@@ -46,12 +46,12 @@ class TaskQueue:
         """Note that a worker was started: it does not know the tasks."""
         self._informed.discard(worker)
 
-    def share(self, pool: WorkerPool) -> None:
-        """Give a part to every ready worker that has none, as long as any waits."""
+    def share(self, pool: WorkerPool, leaving: Collection[int] = ()) -> None:
+        """Give a part to every ready worker that has none and stays, as long as any waits."""
         ready = pool.ready()
         self.return_lost(ready, pool.last_failure)
         for number in ready:
-            if part := self.assign(number):
+            if number not in leaving and (part := self.assign(number)):
                 if number not in self._informed:
                     self._informed.add(number)
                     pool.send(number, self.message)
@@ -63,6 +63,10 @@ class TaskQueue:
             return None
         self._assigned[worker] = self._waiting.popleft()
         return self._assigned[worker]
+
+    def has_part(self, worker: int) -> bool:
+        """Return whether a worker has a part to run."""
+        return worker in self._assigned
 
     def complete(self, worker: int, reply: PartDone | PartRefused) -> None:
         """Take a worker's reply."""

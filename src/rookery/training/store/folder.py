@@ -9,6 +9,7 @@ checkpoints/000120/          older checkpoints and named ones, with their shards
 weights/000120.safetensors   the network that plays, by iteration; 000000 if it started with one
 replay/000012.safetensors    rows of finished games, while the window needs them
 given/000003.safetensors     rows of games that the run was given to learn from
+scale-*.json          requests to change the workers, until they are answered; see `requests`
 .lock                 held by the process that trains
 """
 

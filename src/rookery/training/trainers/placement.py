@@ -34,6 +34,13 @@ class TrainerPlacement:
         device = self.devices[number % len(self.devices)]
         return "cuda:0" if self.cluster is not None and device.type == "cuda" else str(device)
 
+    def place(self, number: int) -> tuple[str, int, float]:
+        """Return the device of trainer `number`, its threads, and its share of a cluster's GPU."""
+        cores = 1 if self.cluster is not None else available_cores() // self.workers
+        device = self.device(number)
+        gpus = 0.0 if device == "cpu" else min(1.0, len(self.devices) / self.workers)
+        return device, self.threads or max(1, cores), gpus
+
     def start(
         self,
         name: str,
@@ -44,13 +51,10 @@ class TrainerPlacement:
         digest: str,
     ) -> Worker:
         """Start a trainer with the run's `config` and the SHA-256 of its rules file."""
-        job = TrainerJob(config, digest, self.device(number))
-        cores = 1 if self.cluster is not None else available_cores() // self.workers
-        threads = self.threads or max(1, cores)
-        environment = {**thread_limits(threads), **QUIET}
+        device, threads, gpus = self.place(number)
+        job, environment = TrainerJob(config, digest, device), {**thread_limits(threads), **QUIET}
         if self.cluster is None:
             return ProcessWorker(name, function, job, environment=environment)
-        gpus = 0.0 if job.device == "cpu" else min(1.0, len(self.devices) / self.workers)
         return self.cluster.start(
             name, function, job, threads=threads, gpus=gpus, environment=environment
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -79,6 +80,7 @@ class TrainerPool:
         on_fallback: Callable[[str, str], None] | None = None,
     ) -> None:
         """`on_fallback` is told the kind and reason of a fallback; it may raise to refuse it."""
+        self._whole, self._placement = config, placement
         learning = config.learning.scaled(placement.workers)
         self._mirror = Learner(game, net, config=learning, seed=config.run.seed)
         """Holds the trainers' last whole state, which they send now and then, and the averaged
@@ -87,8 +89,7 @@ class TrainerPool:
         """The averaged network of the last whole state."""
         self.precision, self.updates = self._mirror.precision, 0
         self.config: LearningConfig = replace(learning, precision=self.precision)
-        self._settings = to_json(replace(config, learning=self.config))
-        self._placement, self._digest = placement, game.digest
+        self._settings, self._digest = self._to_settings(), game.digest
         self._window = Window(game, config.replay)
         self._rendezvous = Rendezvous(placement.cluster)
         self._report = TrainerReport(self.config)
@@ -101,8 +102,14 @@ class TrainerPool:
         self._root_reply: messages.Learned | None = None
         self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason = 0, ""
-        self._on_fallback, self._is_alone = on_fallback, False
-        policy = RestartPolicy(silence_seconds=self.config.silence_seconds, first_pause=0.1)
+        self._on_fallback = on_fallback
+        self.is_alone = False
+        """Whether this process learns, because trainers cannot."""
+        policy = RestartPolicy(
+            silence_seconds=self.config.silence_seconds,
+            first_pause=0.1,
+            cooldown_seconds=config.run.cooldown_seconds,
+        )
         self._pool = WorkerPool(
             "trainer", placement.workers, self._start, policy=policy, on_event=on_event
         )
@@ -119,7 +126,7 @@ class TrainerPool:
 
         `check` is called while the trainers work, and may raise to stop.
         """
-        if self._is_alone:
+        if self.is_alone:
             return self._learn_alone(window, num_updates, progress, check)
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
@@ -160,11 +167,41 @@ class TrainerPool:
 
     def set_learning_rate(self, peak: float) -> None:
         """Make the next updates with another peak learning rate."""
+        whole = self._whole.learning
+        whole = replace(whole, learning_rate=whole.learning_rate * peak / self.config.learning_rate)
+        self._whole = replace(self._whole, learning=whole)
         self.config = replace(self.config, learning_rate=peak)
 
     def describe(self) -> str:
         """Return who learns, and how, in one sentence."""
         return self.config.terms(self._placement.workers)
+
+    def scale(self, workers: int, devices: tuple[torch.device, ...]) -> None:
+        """Continue with other trainers, between two calls of `learn`; no update is lost.
+
+        Trainers whose device, threads or settings change are restarted.
+        """
+        if self._mirror.updates != self.updates:
+            self._fetch_state()
+        self._pool.keep_dropped()
+        present, why = self._pool.numbers(), "the run was scaled"
+        before = {number: (self._settings, self._placement.place(number)) for number in present}
+        self._placement = replace(self._placement, workers=workers, devices=devices)
+        learning = self._whole.learning.scaled(workers)
+        self.config = self._report.config = replace(learning, precision=self.precision)
+        self._settings = self._to_settings()
+        for number in present[workers:]:
+            self._pool.retire(number, f"leaves: {why}")
+        for number in present[:workers]:
+            if before[number] != (self._settings, self._placement.place(number)):
+                self._pool.restart(number, f"has another share: {why}")
+        for _ in range(workers - len(present)):
+            self._pool.add_worker(f"joins: {why}")
+        self._phase = Phase.REGROUPING
+
+    def count(self) -> tuple[int, int]:
+        """Return how many trainers are ready, and how many there are."""
+        return len(self._pool.ready()), self._pool.size()
 
     def close(self) -> None:
         """End all trainers."""
@@ -173,7 +210,7 @@ class TrainerPool:
 
     def _go_on_alone(self) -> None:
         """Learn in this process from now on, from the trainers' last whole state."""
-        self._is_alone = True
+        self.is_alone = True
         self._pool.close()
         self._keep_state(self._kept_state())
 
@@ -186,6 +223,10 @@ class TrainerPool:
         finally:
             self.updates = self._mirror.updates
             self._play_arrays = self._mirror.play_arrays()
+
+    def _to_settings(self) -> str:
+        """Return the settings that trainers are started with."""
+        return to_json(replace(self._whole, learning=self.config))
 
     def _learn_until(self, goal: int, progress: float, check: Check) -> None:
         """Have the trainers reach a goal; those that have become ready join first."""

@@ -21,7 +21,7 @@ class TrainerReport:
     """Collects the replies of trainers, by number, for a report."""
 
     def __init__(self, config: LearningConfig) -> None:
-        self._config = config
+        self.config = config
         self.replies: list[tuple[int, Learned]] = []
         """Since the last report."""
         self._losses = LossMeans(*[0.0] * len(fields(LossMeans)))
@@ -37,7 +37,7 @@ class TrainerReport:
         stats = [_rank_stats(n, reply, memory.get(n, 0)) for n, reply in self.replies]
         return LearnReport(
             updates=updates,
-            rows=updates * self._config.batch_size,
+            rows=updates * self.config.batch_size,
             losses=self._losses,
             learning_rate=self._learning_rate,
             rows_per_second=rows_per_second,

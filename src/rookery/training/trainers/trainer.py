@@ -12,7 +12,7 @@ from functools import partial
 from rookery import __version__
 from rookery.base import RookeryError
 from rookery.games import load_game
-from rookery.gpu import find_device, use_device
+from rookery.gpu import find_device, process_usage, use_device
 from rookery.learning import GroupFailed, LearningDiverged, PipelineRank, RankLearner, RankSpec
 from rookery.replay import Window, from_columns
 from rookery.training.config import from_json
@@ -39,6 +39,7 @@ class TrainerJob:
 def trainer(channel: Channel, job: TrainerJob) -> None:
     """Carry out requests until the channel closes."""
     rank = Trainer(job)
+    channel.measure_device = partial(process_usage, find_device(job.device))
     channel.send(Ready(__version__))
     while True:
         begun = time.perf_counter()
