@@ -3,15 +3,18 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from faulty_trainers import fail_at_once
 from rookery.base import ConfigError
 from rookery.learning import RankLearner
 from rookery.training import Config, RunFolder, Stats, apply, check_hardware, train
 from rookery.training.fallbacks import KINDS, FallbackRefused, Fallbacks, allowed_kinds
+from rookery.training.run import Run
 from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.trainers import trainer
 from rookery.training.trainers.pool import TrainerPool
+from rookery.workers import WorkerEvent
 
 TRAINERS = ["learning.method=distributed", "learning.workers=2"]
 
@@ -73,3 +76,23 @@ def test_a_run_whose_trainers_all_fail_learns_in_one_process(
     assert int(ends[0].learner["updates"][0]) == int(ends[1].learner["updates"][0])
     lines = [line for line in Stats(folder.path).lines() if line["kind"] == "iteration"]
     assert lines[-1]["fallbacks"]["method"] == 1
+
+
+def test_a_dropped_worker_is_counted_or_ends_the_run(finished: RunFolder, tmp_path: Path) -> None:
+    dropped = WorkerEvent("actor 1", "was killed", "dropped after 6 failures", "workers")
+    restarted = WorkerEvent("actor 1", "was killed", "restarting in 0.1 s")
+    for fallback, is_allowed in (("workers", True), ("none", False)):
+        config = apply(finished.config, [f"run.fallback={fallback}", "run.devices=cpu"])
+        folder = RunFolder.create(tmp_path / fallback, config)
+        run = Run(
+            folder, lambda progress: None, device=torch.device("cpu"), iteration=0, seconds=0.0
+        )
+        run.note_event(restarted)
+        assert run.fallbacks.counts()["workers"] == 0
+        if is_allowed:
+            run.note_event(dropped)
+            assert run.fallbacks.counts()["workers"] == 1
+        else:
+            with pytest.raises(FallbackRefused, match="add workers to run"):
+                run.note_event(dropped)
+        run.close()

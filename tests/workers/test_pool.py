@@ -269,6 +269,7 @@ def test_a_pool_without_workers_is_lost() -> None:
     with pytest.raises(WorkersLost, match="no actor is left; the last one was killed by SIGKILL"):
         fixture.fail()
     assert fixture.events[0].done == "dropped after 1 failures"
+    assert fixture.events[0].fallback == "workers"
 
 
 def test_failures_are_forgotten_after_a_period_of_work() -> None:

@@ -98,7 +98,10 @@ class Run:
 
     def note_event(self, event: WorkerEvent) -> None:
         """Record what happened to a worker."""
-        self.note(str(event))
+        if event.fallback:
+            self.fall_back(event.fallback, str(event))
+        else:
+            self.note(str(event))
 
     def fall_back(self, kind: str, note: str) -> None:
         """Record a fallback, or raise FallbackRefused if `run.fallback` does not allow it."""

@@ -94,6 +94,8 @@ class WorkerEvent:
     worker: str
     what: str
     done: str
+    fallback: str = ""
+    """The kind of fallback, if the pool continues with less: workers or memory."""
 
     def __str__(self) -> str:
         return f"{self.worker} {self.what}; {self.done}"
@@ -287,11 +289,11 @@ class WorkerPool:
         """End a worker for good, because a restart would not help."""
         self._slots[number].end()
         self._slots[number].is_dropped, self.last_failure = True, why
-        self.report_event(number, why, "dropped")
+        self.report_event(number, why, "dropped", fallback="workers")
 
-    def report_event(self, number: int, what: str, done: str) -> None:
+    def report_event(self, number: int, what: str, done: str, *, fallback: str = "") -> None:
         """Report something that happened to a worker."""
-        self._on_event(WorkerEvent(self._name(number), what, done))
+        self._on_event(WorkerEvent(self._name(number), what, done, fallback))
 
     def close(self) -> None:
         """End all workers."""
@@ -341,8 +343,10 @@ class WorkerPool:
         slot.end()
         policy, failures = self._policy, slot.count_failure(self._policy.period_seconds)
         self.last_failure = what
+        fallback = ""
         if failures > policy.failures:
             slot.is_dropped, done = True, f"dropped after {failures} failures"
+            fallback = "workers"
             if policy.cooldown_seconds:
                 slot.return_at = self._clock() + policy.cooldown_seconds
                 done += f", returns in {policy.cooldown_seconds:.0f} s"
@@ -350,7 +354,7 @@ class WorkerPool:
             pause = min(policy.first_pause * 2 ** (failures - 1), policy.longest_pause)
             slot.restart_at = self._clock() + pause
             done = f"restarting in {pause:.1f} s"
-        self.report_event(slot.number, what, done)
+        self.report_event(slot.number, what, done, fallback=fallback)
 
     def _bring_back(self, slot: _Slot) -> None:
         """Start a dropped worker again, with its failures forgotten."""

@@ -277,7 +277,8 @@ class ActorPool:
     def _welcome(self, number: int, message: ActorReady) -> None:
         if message.games < self.games_each:
             what = f"has no memory for {self.games_each} games"
-            self.pool.report_event(number, what, f"continues with {message.games}")
+            done = f"continues with {message.games}"
+            self.pool.report_event(number, what, done, fallback="memory")
         self._orders[number].clear()
         self._queue.welcome(number)
         self.pool.send(number, self._weights)
