@@ -70,7 +70,6 @@ def test_a_failed_step_is_repeated_and_no_update_is_lost(
 
 
 @pytest.mark.parametrize("settings", [[], TRAINERS])
-@pytest.mark.usefixtures("in_threads")
 def test_a_rate_that_is_far_too_high_is_lowered_until_losses_are_finite(
     settings: list[str], tiny_config: Config, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ class TrainerPool:
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
         self._fetched: messages.Arrays = {}
-        self._futile_groups, self._break_reason = 0, ""
+        self._futile_groups, self._break_reason, self._divergence = 0, "", ""
         self._on_fallback = on_fallback
         self.is_alone = False
         """Whether this process learns, because trainers cannot."""
@@ -265,6 +265,9 @@ class TrainerPool:
         while self._phase is not Phase.IDLE:
             for number, message in self._pool.poll():
                 self._handle(number, message)
+            if self._divergence:
+                reason, self._divergence = self._divergence, ""
+                raise LearningDiverged(reason)
             for number in self._trainers.keys() - set(self._pool.ready()):
                 self._forget(number)
             if self._phase is Phase.REGROUPING:
@@ -283,7 +286,7 @@ class TrainerPool:
             case messages.Diverged():
                 self._phase, self._trainers[number].pending = Phase.REGROUPING, 0
                 if message.generation == self._generation:
-                    raise LearningDiverged(message.reason)
+                    self._divergence = message.reason
             case messages.GroupBroken():
                 self._phase, self._break_reason = Phase.REGROUPING, message.reason
                 self._trainers[number].pending = 0
