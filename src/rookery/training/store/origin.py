@@ -1,5 +1,6 @@
 """Where a run's first weights come from: random numbers, or another network."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
@@ -65,7 +66,8 @@ class InitialWeights:
         """
         header, state = self.weights.header, new_net(config, rules).state_dict()
         own = [name for name, tensor in state.items() if tensor.is_floating_point()]
-        copied = {name for name in own if _has_shape(self.weights.state.get(name), state[name])}
+        given = {name: self._find(name) for name in own}
+        copied = {name for name in own if _has_shape(given[name], state[name])}
         new = [name for name in own if name not in copied]
         origin = Origin(
             self.source,
@@ -78,12 +80,23 @@ class InitialWeights:
         fitted = WeightsHeader(game_spec(rules), config.net, header.step)
         if header == fitted:
             return self.weights, origin
-        for name in copied:
-            state[name].copy_(self.weights.state[name])
+        for name, tensor in given.items():
+            if tensor is not None and name in copied:
+                state[name].copy_(tensor)
+        is_as_wide = any(name.endswith("stem.norm.weight") for name in copied)
         for name in new:
-            if "stem.norm.weight" in copied and name.endswith("second.norm.weight"):
+            if is_as_wide and name.endswith("second.norm.weight"):
                 state[name].zero_()
         return unpack(pack(state, fitted)), origin
+
+    def _find(self, name: str) -> Tensor | None:
+        """Return a tensor by its name; one network fits every member of an ensemble.
+
+        One network takes the first member.
+        """
+        alone = re.sub(r"members\.\d+\.", "", name)
+        names = [each for each in (name, alone, f"members.0.{name}") if each in self.weights.state]
+        return self.weights.state[names[0]] if names else None
 
     def check(self, rules: Game, net: NetConfig) -> None:
         """Raise ConfigError unless they are of a network like `net` for this game."""
