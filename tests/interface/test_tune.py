@@ -15,6 +15,7 @@ import pytest
 from command_line import Mistake, Rookery
 from rookery.arena import MatchTest
 from rookery.interface import tuning
+from rookery.interface.stopping import Stopping
 from rookery.training import Progress, RunFolder
 from thread_workers import ThreadWorker
 
@@ -89,16 +90,16 @@ def test_a_signal_ends_all_trials_of_all_workers(
     rookery: Rookery, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rookery.training.tuning.pool.ProcessWorker", ThreadWorker)
-    check, checks = tuning.Stopping.check, []
+    check, checks = Stopping.check, []
 
-    def interrupted(stopping: tuning.Stopping) -> None:
+    def interrupted(stopping: Stopping) -> None:
         checks.append(stopping)
         if len(checks) == 20:
             os.kill(os.getpid(), signal.SIGINT)
         check(stopping)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tuning.Stopping, "check", interrupted)
+        patch.setattr(Stopping, "check", interrupted)
         answer = rookery(*order, "--trials", 2, "--workers", 2)
     assert answer.code == 0 and "Stopped: 0 of 2 trials" in answer.out
     again = rookery(*order, "--trials", 2, "--workers", 2)

@@ -44,7 +44,7 @@ GPU_BACKENDS = {
 Fused calls are for residual networks; others, alone or in an ensemble, run as torch modules of the
 same precision. int8 agrees less well and must be asked for: self-play runs in int8, everything else
 by fused calls in float16."""
-ONLY_RESIDUAL = "int8 needs one residual network; leave out run.inference"
+ONLY_RESIDUAL = "int8 needs a residual network; leave out run.inference"
 TRIAL_ROWS = 64
 CHANNEL_MULTIPLE = 8
 """Tensor cores need a multiple of 8 channels; zero channels are added."""
