@@ -101,6 +101,20 @@ def test_members_that_were_interrupted_catch_up(
     assert ensemble.updates == ensemble.state()["0.updates"] == ensemble.state()["1.updates"] == 8
 
 
+def test_all_members_take_another_learning_rate(
+    make_ensemble: Callable[..., EnsembleLearner], window: Window
+) -> None:
+    usual, slower = make_ensemble(), make_ensemble()
+    slower.set_learning_rate(1e-6)
+    assert slower.config.learning_rate == 1e-6
+    before = usual.state()
+    for ensemble in (usual, slower):
+        ensemble.learn(window, 3, progress=0.2)
+    for name in ("0.net.conv.weight", "1.net.conv.weight"):
+        moved = [np.abs(each.state()[name] - before[name]).max() for each in (usual, slower)]
+        assert 0 < moved[1] < 0.01 * moved[0]
+
+
 def test_the_state_of_another_number_of_members_is_refused(
     make_ensemble: Callable[..., EnsembleLearner],
 ) -> None:

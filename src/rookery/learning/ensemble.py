@@ -51,6 +51,12 @@ class EnsembleLearner:
         """Wait for the updates in flight; return their report, None if there are none."""
         return _merged([member.drain() for member in self._members])
 
+    def set_learning_rate(self, peak: float) -> None:
+        """Make the next updates with another peak learning rate."""
+        for member in self._members:
+            member.set_learning_rate(peak)
+        self.config = replace(self.config, learning_rate=peak)
+
     def state(self) -> Arrays:
         """Return the states of all members, by their numbers."""
         states = [member.state() for member in self._members]
