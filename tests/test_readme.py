@@ -109,8 +109,21 @@ COMMANDS = {
     "match runs/finer+runs/tictactoe-demo runs/tictactoe-demo --games 20 --opening-plies 2": Entry(
         "Elo", "--games 4"
     ),
+    "train tictactoe --init runs/tictactoe-demo --run runs/deeper "
+    "--set net.depth=4 --set learning.freeze=stem,blocks.0": Entry(
+        "new: blocks.1, blocks.2, blocks.3", f"{TINY} --set net.depth=4"
+    ),
+    "train tictactoe --ensemble 2 --run runs/pair": Entry("Finished: tictactoe in runs/pair", TINY),
+    "match runs/pair runs/tictactoe-demo --games 20 --opening-plies 2": Entry("Elo", "--games 4"),
+    "match minimax:4 minimax:3 --game connect4 --games 200 --jsonl games.jsonl": Entry(
+        "Elo", "--games 4"
+    ),
+    "train connect4 --games games.jsonl --run runs/taught": Entry("note: read 4 games", TINY),
     '.venv/bin/pip install ".[tune]"': Entry("tune = ["),
     "tune tictactoe --trials 20 --minutes 1": Entry("1 of 1 trials", TUNED),
+    "tune tictactoe --study runs/parallel --trials 20 --minutes 1 --workers 2": Entry(
+        "1 of 1 trials in runs/parallel", TUNED
+    ),
     "tune tictactoe --study runs/rates --trials 9 --minutes 1 "
     '--space "learning.learning_rate=1e-4..1e-2:log" --space "search.considered=4|8"': Entry(
         "1 of 1 trials in runs/rates", TUNED

@@ -114,6 +114,7 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
     [
         (),
         ("run.actors=2",),
+        ("net.members=2",),
         ("learning.method=distributed", "learning.workers=2"),
         pytest.param(
             ("run.inference=int8",),
@@ -134,6 +135,17 @@ def test_a_short_run_learns_and_resumes(
     assert errors[-1] < errors[0]
     assert not [line for line in lines(folder, "note") if "restarting" in line["note"]]
     assert (tmp_path / "run" / "weights" / "000016.safetensors").exists()
+
+
+def test_frozen_parts_do_not_learn(tmp_path: Path, device: torch.device) -> None:
+    short = [*SHORT, "run.iterations=4", "run.strength_every=0", "learning.freeze=tower"]
+    config = apply(recipe_for("connect4", on_gpu=True), short)
+    folder = RunFolder.create(tmp_path / "run", config)
+    train(folder, lambda progress: None)
+    net = build_net(config.net, RULES.planes_shape, RULES.num_actions, seed=config.run.seed)
+    before, after = net.state_dict(), folder.load_weights().state
+    changed = {name.split(".")[0] for name in after if not torch.equal(before[name], after[name])}
+    assert changed == {"policy", "value"}
 
 
 def test_a_killed_actor_is_replaced(tmp_path: Path, device: torch.device) -> None:

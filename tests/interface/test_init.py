@@ -47,8 +47,12 @@ def test_a_run_can_be_compared_with_what_it_began_with(
 @pytest.mark.parametrize(
     ("source", "options", "note"),
     [
-        ("RUN", ["--set", "net.width=16"], "new: stem, blocks, policy.conv.weight, value.conv"),
-        ("connect4", ["--set", "net.depth=1"], "new: policy.last, value.hidden.weight"),
+        ("RUN", ["--set", "net.width=16"], "; new: stem, blocks, policy.conv.weight, value.conv"),
+        (
+            "connect4",
+            ["--set", "net.depth=1"],
+            ", a network of connect4 version 1; new: policy.last, value.hidden.weight",
+        ),
     ],
 )
 def test_what_does_not_fit_is_announced(
@@ -63,7 +67,7 @@ def test_what_does_not_fit_is_announced(
     named = source.replace("RUN", str(finished_run))
     words = ["--run", tmp_path / "run", "--init", named, *short, *options]
     answer = rookery("train", "tictactoe", *words)
-    assert answer.code == 0 and f"tensors from {named}; {note}" in answer.out
+    assert answer.code == 0 and f"tensors from {named}{note}" in answer.out
 
 
 @pytest.mark.parametrize(

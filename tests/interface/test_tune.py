@@ -15,7 +15,9 @@ import pytest
 from command_line import Mistake, Rookery
 from rookery.arena import MatchTest
 from rookery.interface import tuning
+from rookery.interface.stopping import Stopping
 from rookery.training import Progress, RunFolder
+from thread_workers import ThreadWorker
 
 SPACE = ("--space", "learning.learning_rate=1e-4..1e-2:log", "--space", "search.considered=2..9")
 
@@ -84,6 +86,28 @@ def test_a_signal_interrupts_a_trial_and_the_next_call_continues_it(
     assert "Finished: 1 of 1 trials" in again.out
 
 
+def test_a_signal_ends_all_trials_of_all_workers(
+    rookery: Rookery, order: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.training.tuning.pool.ProcessWorker", ThreadWorker)
+    check, checks = Stopping.check, []
+
+    def interrupted(stopping: Stopping) -> None:
+        checks.append(stopping)
+        if len(checks) == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+        check(stopping)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stopping, "check", interrupted)
+        answer = rookery(*order, "--trials", 2, "--workers", 2)
+    assert answer.code == 0 and "Stopped: 0 of 2 trials" in answer.out
+    again = rookery(*order, "--trials", 2, "--workers", 2)
+    assert again.code == 0 and "Finished: 2 of 2 trials" in again.out
+    assert "Trial in runs/tictactoe-study/trial-0000" in again.out
+    assert re.search(r"  trial-000\d: finished, errors .*; 2 of 2 trials", again.out)
+
+
 @pytest.mark.parametrize(
     ("options", "found"),
     [
@@ -92,6 +116,8 @@ def test_a_signal_interrupts_a_trial_and_the_next_call_continues_it(
         (["--set", "run.strength_every=0"], "trials are compared by strength"),
         (["--set", "run.iterations=0"], "a trial has no end; give it one, as in --minutes 5"),
         (["--trials", "0"], "--trials"),
+        (["--workers", "-1"], "--workers"),
+        (["--workers", "2", "--actors", "2"], "runs every trial in one process"),
         (["--recipe", "tictactoe-dmo"], "did you mean tictactoe-demo?"),
     ],
 )

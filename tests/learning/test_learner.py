@@ -10,7 +10,7 @@ import torch
 
 from rookery.base import FileDamaged, RookeryError, read_arrays, seeds, write_arrays
 from rookery.games import Game
-from rookery.learning import Learner, LearningConfig, LearningDiverged
+from rookery.learning import GpuLearner, Learner, LearningConfig, LearningDiverged
 from rookery.replay import Batch, Window
 from tiny_net import TinyNet
 
@@ -291,6 +291,21 @@ def test_a_part_can_be_frozen_and_released_between_sessions(
     before = third.state()
     third.learn(window, 3, progress=0.3)
     assert {"net.conv", "play.conv", "net.norm", "play.norm"} <= changed(third, before)
+
+
+def test_a_learner_for_a_gpu_freezes_the_part_that_plays_too(
+    tictactoe: Game,
+    make_learner: Callable[..., Learner],
+    make_net: Callable[..., TinyNet],
+    window: Window,
+) -> None:
+    first, config = make_learner(), replace(CONFIG, freeze="conv")
+    first.learn(window, 3, progress=0.3)
+    second = GpuLearner(tictactoe, make_net(3), config=config, seed=5)
+    second.restore(first.state())
+    expected = first.state()["play.conv.weight"]
+    assert np.array_equal(second.state()["net.conv.weight"], expected)
+    assert np.array_equal(second.state()["play.conv.weight"], expected)
 
 
 def test_a_part_that_was_frozen_from_the_start_can_be_released(

@@ -245,3 +245,19 @@ def test_a_huge_file_is_refused_by_its_header_alone(state: State, tmp_path: Path
         os.truncate(path, size)
         with pytest.raises(FileDamaged, match="truncated, altered"), at_most_allocated(2_000_000):
             load(path)
+
+
+def test_an_ensemble_is_one_file_whose_networks_draw_the_policy_alike() -> None:
+    cells = torch.arange(18)
+    config = NetConfig(width=4, depth=1, members=2)
+    net = build_net(config, (2, 3, 3), 18, policy_cells=cells, seed=3)
+    header = WeightsHeader(GameSpec("toy", 1, (2, 3, 3), 18), config, 0)
+    state = dict(net.state_dict())
+    assert not torch.equal(*(state[f"members.{n}.stem.conv.weight"] for n in range(2)))
+    built = unpack(pack(state, header)).build()
+    boards = torch.rand(3, 2, 3, 3)
+    for found, expected in zip(built.eval()(boards), net.eval()(boards), strict=True):
+        torch.testing.assert_close(found, expected)
+    state["members.1.policy.cells"] = cells.flip(0)
+    with pytest.raises(FileDamaged, match="other cells than the first network"):
+        unpack(pack(state, header))

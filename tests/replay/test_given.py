@@ -47,7 +47,7 @@ def test_a_result_may_come_from_the_players_or_from_the_rules(tictactoe: Game) -
         ((0, 1), ONGOING, "unfinished"),
         ((), WIN, "no moves"),
         (FIRST_WINS, LOSS, "another result than by the rules"),
-        ((0,) * 10, WIN, "10 moves, expected at most 9"),
+        ((0,) * 10, WIN, "longer than 9 moves"),
     ],
 )
 def test_other_games_are_refused(

@@ -115,7 +115,7 @@ def columns(**changes: Any) -> Change:
         (column("draws", np.inf), "draws has numbers"),
         (column("results", 2), "results has numbers"),
         (column("plies", -1), "plies has numbers"),
-        (column("iterations", -1), "iterations has numbers"),
+        (column("iterations", -2), "iterations has numbers that are not in -1"),
         (lambda arrays, header: header.update(kind="weights"), "not a shard"),
     ],
 )

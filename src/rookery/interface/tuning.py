@@ -1,7 +1,8 @@
 """A study with a display: progress of its runs, the best trials, and the next commands."""
 
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from shlex import join
 
@@ -9,10 +10,19 @@ from rich.console import Console
 from rich.table import Table
 
 from rookery.interface.formatting import count, new_table, percent, program
-from rookery.interface.progress import progress_for
+from rookery.interface.progress import PLAIN_SECONDS, progress_for
 from rookery.interface.stopping import Stopping
-from rookery.training import RECIPES, ProgressCallback, RunFolder, Stopped, Study, TrialResult
+from rookery.training import (
+    RECIPES,
+    ProgressCallback,
+    RunFolder,
+    Stopped,
+    Study,
+    TrialPool,
+    TrialResult,
+)
 
+IDLE_SECONDS = 0.05
 TABLE_TRIALS = 5
 """Number of trials in the table."""
 
@@ -20,19 +30,49 @@ Options = Sequence[tuple[str, str]]
 """Options of the command line, with their values."""
 
 
-def tune_visibly(study: Study, trials: int, *, shared: Options, console: Console) -> None:
+def tune_visibly(
+    study: Study, trials: int, *, shared: Options, console: Console, workers: int = 0
+) -> None:
     """Run trials until the study has `trials`, then show the best.
 
-    `shared` holds the options of all runs, for the command that repeats the best one.
+    `shared` holds the options of all runs, for the command that repeats the best one. Without
+    `workers` the trials run one after another in this process.
     """
     with study:
         with suppress(Stopped), Stopping() as stopping:
+            if workers and study.num_done() < trials:
+                _run_parallel(study, trials, workers, stopping=stopping, console=console)
             while (done := study.num_done()) < trials:
                 stopping.check()
                 heading = f"Trial {done + 1} of {trials}"
                 outcome = study.attempt(partial(_show_trial, heading, stopping, console))
                 console.print(f"  {verdict(outcome)}", markup=False, soft_wrap=True)
         summarise(study, trials, shared=shared, console=console)
+
+
+def _run_parallel(
+    study: Study, trials: int, workers: int, *, stopping: Stopping, console: Console
+) -> None:
+    """Run trials in worker processes; print a line when one begins and when one ends."""
+
+    def show(text: str, style: str = "") -> None:
+        console.print(text, style=style, markup=False, soft_wrap=True)
+
+    with closing(TrialPool(study, workers, on_note=lambda note: show(f"note: {note}"))) as pool:
+        shown = time.monotonic()
+        while (done := study.num_done()) < trials:
+            stopping.check()
+            for event in pool.poll(trials):
+                if isinstance(event, TrialResult):
+                    done += 1
+                    show(f"  {event.run.name}: {verdict(event)}; {done} of {trials} trials")
+                else:
+                    show(f"Trial in {event.folder.path}", "bold")
+                    show(f"  {' '.join(event.settings)}")
+            if time.monotonic() - shown >= PLAIN_SECONDS:
+                shown = time.monotonic()
+                show(f"  {', '.join(f'{name} {part:.0%}' for name, part in pool.progress())}")
+            time.sleep(IDLE_SECONDS)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Learning from the replay window: the loss, the schedule and the learners."""
 
 from rookery.learning.config import LearningConfig
+from rookery.learning.ensemble import EnsembleLearner
 from rookery.learning.gpu_learner import GpuLearner
 from rookery.learning.learner import Learner
 from rookery.learning.loss import Losses, Targets, measure_losses
@@ -21,6 +22,7 @@ from rookery.learning.timing import thread_speedup
 
 __all__ = [
     "LOOPBACK",
+    "EnsembleLearner",
     "GpuLearner",
     "GroupFailed",
     "LearnReport",

@@ -123,8 +123,8 @@ class LearningConfig:
     precision: str = "auto"
     """float32, bfloat16 (autocast), or auto: the faster one, measured at the start."""
     freeze: str = ""
-    """Parts of the network that do not learn, separated by commas: tower (stem and blocks), stem,
-    blocks, blocks.0 (one of them), policy, value."""
+    """Parts of the network that do not learn, separated by commas; tower is stem and blocks,
+    blocks.0 the first of them."""
     compiled: bool = False
     """Whether to use torch.compile: half a minute at the start, then a quarter less time."""
 

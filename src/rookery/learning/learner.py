@@ -124,7 +124,7 @@ class BaseLearner(ABC):
 
     def _fix_frozen(self) -> None:
         """Set frozen parts to their average, the part that plays: both stay the same from now."""
-        own, play = self.net.state_dict(), self.play_net.state_dict()
+        own, play = self.net.state_dict(), self._average.net.state_dict()
         for name in frozen_tensors(self.net, self.config.frozen):
             own[name].copy_(play[name])
 

@@ -29,6 +29,7 @@ class NetConfig:
         "depth": (0, 1000),
         "policy_channels": (1, 1024),
         "value_width": (1, 16384),
+        "members": (1, 64),
         "steps": (1, 1000),
         "decay": (0, 1),
         "threshold": (1e-6, 10**6),
@@ -44,6 +45,9 @@ class NetConfig:
     """Channels of the policy head; its last layer has channels x cells x actions weights."""
     value_width: int = 32
     """Units in the hidden layer of the value head."""
+    members: int = 1
+    """Networks of this kind and size whose evaluations are averaged (`rookery train --ensemble`);
+    time and memory grow with it."""
     steps: int = 4
     """spiking: time steps per evaluation; time and memory grow with it."""
     decay: float = 0.5
@@ -59,16 +63,19 @@ class NetConfig:
         if self.surrogate not in SURROGATES:
             raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
         check_ranges("net", self, self.RANGES)
-        if (size := 18 * self.width**2 * self.depth) > MAX_TOWER:  # two 3 x 3 layers per block
+        size = 18 * self.width**2 * self.depth * self.members  # two 3 x 3 layers per block
+        if size > MAX_TOWER:
+            several = f" and net.members={self.members}" if self.members > 1 else ""
             raise ConfigError(
-                f"a tower of net.width={self.width} and net.depth={self.depth} has {size:,} "
-                f"weights, expected at most {MAX_TOWER:,}; make one of them smaller"
+                f"a tower of net.width={self.width} and net.depth={self.depth}{several} has "
+                f"{size:,} weights, expected at most {MAX_TOWER:,}; make one of them smaller"
             )
 
     def __str__(self) -> str:
         """Return kind and size, such as "resnet 32 x 3"."""
         steps = f", {self.steps} steps" if self.kind == "spiking" else ""
-        return f"{self.kind} {self.width} x {self.depth}{steps}"
+        members = f", {self.members} members" if self.members > 1 else ""
+        return f"{self.kind} {self.width} x {self.depth}{steps}{members}"
 
 
 def build_net(
@@ -98,10 +105,15 @@ def build_net(
     )
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(generator(seed, "net").integers(2**63)))
-        if config.kind == "resnet":
-            return ResNet(sizes)
-        firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
-        return SpikingNet(sizes, firing)
+        nets = [_build_one(config, sizes) for _ in range(config.members)]
+    return nets[0] if len(nets) == 1 else Ensemble(nets)
+
+
+def _build_one(config: NetConfig, sizes: Sizes) -> nn.Module:
+    if config.kind == "resnet":
+        return ResNet(sizes)
+    firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
+    return SpikingNet(sizes, firing)
 
 
 def count_parameters(net: nn.Module) -> int:

@@ -20,10 +20,10 @@ def check_parts(names: Sequence[str], config: NetConfig) -> None:
     blocks = [f"blocks.{number}" for number in range(config.depth)]
     for name in names:
         if name not in ("tower", *TOWER, *blocks, *HEADS):
-            one = f" (or one of them, blocks.0 to {blocks[-1]})" if blocks else ""
+            each = f"blocks.0 to {blocks[-1]}, " if blocks else ""
             raise ConfigError(
-                f"learning.freeze: the network has no part {name!r}; it has tower (stem and "
-                f"blocks), stem, blocks{one}, policy and value"
+                f"learning.freeze: the network has no part {name!r}, expected tower, stem, "
+                f"blocks, {each}policy or value"
             )
     frozen = _modules(names)
     if {"stem", *HEADS} <= frozen and ("blocks" in frozen or frozen.issuperset(blocks)):

@@ -70,7 +70,7 @@ class Weights:
 
     def build(self) -> nn.Module:
         """The net these weights belong to."""
-        net = _build(self.header, self.state.get(POLICY_CELLS))
+        net = _build(self.header, _policy_cells(self.state))
         net.load_state_dict(dict(self.state))
         return net
 
@@ -152,7 +152,7 @@ def _check_state(header: WeightsHeader, state: Mapping[str, Tensor], source: str
     """Raise FileDamaged unless these are the tensors of the network in the header."""
     if header.config.depth > len(state):
         raise damaged(source, f"it has no tensors for {header.config.depth} blocks")
-    cells = state.get(POLICY_CELLS)
+    cells = _policy_cells(state)
     if cells is not None and (cells.dtype != torch.int64 or not cells.ge(0).all()):
         raise damaged(source, f"{POLICY_CELLS} has entries that are no cells")
     try:
@@ -167,6 +167,13 @@ def _check_state(header: WeightsHeader, state: Mapping[str, Tensor], source: str
             raise damaged(source, f"{name} is {found}, expected {wanted}")
         if not state[name].isfinite().all():
             raise damaged(source, f"{name} has numbers that are not finite")
+        if cells is not None and name.endswith(POLICY_CELLS) and not state[name].equal(cells):
+            raise damaged(source, f"{name} has other cells than the first network")
+
+
+def _policy_cells(state: Mapping[str, Tensor]) -> Tensor | None:
+    """Return where the policy is drawn; all networks of an ensemble draw it there."""
+    return state.get(POLICY_CELLS, state.get(f"members.0.{POLICY_CELLS}"))
 
 
 def _kind(tensor: Tensor | None) -> str:

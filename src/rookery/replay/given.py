@@ -16,7 +16,7 @@ def given_rows(game: Game, first: State, actions: Sequence[Action], result: int)
     IllegalPosition if they do not, if they tell another result, or if a move is illegal.
     """
     if len(actions) > game.max_plies:
-        raise IllegalPosition(f"{len(actions)} moves, expected at most {game.max_plies}")
+        raise IllegalPosition(f"longer than {game.max_plies:,} moves")
     board, rows, length = Board(game, first), new_rows(game, len(actions)), 0
     for action in actions:
         if game.rules.outcome(board.state) != ONGOING:

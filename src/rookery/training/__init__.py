@@ -13,6 +13,7 @@ from rookery.training.store.kept import find_checkpoints, keep_named
 from rookery.training.store.origin import InitialWeights, Origin, Parent, game_spec
 from rookery.training.store.requests import write_request
 from rookery.training.store.stats import Stats, describe_damage, note_damage, parse_line
+from rookery.training.tuning.pool import TrialPool, check_parallel
 from rookery.training.tuning.space import Space, default_space, read_space
 from rookery.training.tuning.study import Study, TrialResult
 from rookery.workers import preload as _preload
@@ -33,9 +34,11 @@ __all__ = [
     "Stats",
     "Stopped",
     "Study",
+    "TrialPool",
     "TrialResult",
     "apply",
     "check_hardware",
+    "check_parallel",
     "default_space",
     "describe_damage",
     "find_checkpoints",

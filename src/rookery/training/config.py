@@ -129,6 +129,11 @@ class Config:
 
     def __post_init__(self) -> None:
         check_parts(self.learning.frozen, self.net)
+        if self.net.members > 1 and self.learning.method != "single":
+            raise ConfigError(
+                f"an ensemble of net.members={self.net.members} needs learning.method=single, got "
+                f"{self.learning.method}"
+            )
 
 
 def to_json(config: Config) -> str:

@@ -1,6 +1,7 @@
 """The parts of a run that depend on its device. The one place where CPU or GPU is chosen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,9 +9,9 @@ from torch import nn
 
 from rookery.games import Game
 from rookery.gpu import use_device
-from rookery.learning import GpuLearner, LearningConfig
+from rookery.learning import EnsembleLearner, GpuLearner, LearningConfig
 from rookery.learning import Learner as CpuLearner
-from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, CpuEvaluator, GpuEvaluator
+from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, CpuEvaluator, Ensemble, GpuEvaluator
 from rookery.replay import ReplayConfig, Window
 from rookery.training.config import Config
 from rookery.training.self_players import CpuSelfPlayer, GpuSelfPlayer, SelfPlayer
@@ -80,9 +81,30 @@ def new_learner(
     device: torch.device,
     seed: int,
     on_smaller_parts: Callable[[LearningConfig], None],
-) -> CpuLearner | GpuLearner:
+) -> CpuLearner | GpuLearner | EnsembleLearner:
     """Return a learner in this process; `on_smaller_parts` is that of `GpuLearner`."""
+    if isinstance(net, Ensemble):
+        members: list[CpuLearner | GpuLearner] = []
+        for number, member in enumerate(net.members):
+            own = _one_learner(
+                game, member, config, device=device, seed=seed + number, tell=on_smaller_parts
+            )
+            config = replace(config, precision=own.precision)
+            members.append(own)
+        return EnsembleLearner(members)
+    return _one_learner(game, net, config, device=device, seed=seed, tell=on_smaller_parts)
+
+
+def _one_learner(
+    game: Game,
+    net: nn.Module,
+    config: LearningConfig,
+    *,
+    device: torch.device,
+    seed: int,
+    tell: Callable[[LearningConfig], None],
+) -> CpuLearner | GpuLearner:
     net = net.to(device)
     if not is_gpu(device):
         return CpuLearner(game, net, config=config, seed=seed)
-    return GpuLearner(game, net, config=config, seed=seed, on_smaller_parts=on_smaller_parts)
+    return GpuLearner(game, net, config=config, seed=seed, on_smaller_parts=tell)

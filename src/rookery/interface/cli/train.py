@@ -22,6 +22,7 @@ from rookery.interface.cli.settings import (
     placement,
     print_device_note,
     start_from,
+    whole,
     with_options,
 )
 
@@ -53,6 +54,15 @@ def train(
             "repeatable.",
         ),
     ] = None,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(
+            "--ensemble",
+            metavar="N",
+            parser=whole(1, "MAX_PROCESSES"),
+            help="Train N networks on the same games; the mean of their evaluations plays.",
+        ),
+    ] = None,
     minutes: Minutes = None,
     iterations: Iterations = None,
     settings: Settings = None,
@@ -74,7 +84,8 @@ def train(
     if first is not None:
         start = replace(start, net=first.weights.header.config)
     where = placement(devices, actors, cluster)
-    options = [*where, *(settings or ())]
+    members = [] if ensemble is None else [f"net.members={ensemble}"]
+    options = [*where, *members, *(settings or ())]
     config = with_options(start, minutes, options, iterations=iterations)
     device = check_hardware(config)
     path = run or free_folder(Path("runs"), rules.name)

@@ -56,16 +56,27 @@ def tune(
     devices: Devices = "auto",
     actors: Actors = None,
     cluster: ClusterAddress = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            parser=whole(0, "MAX_PROCESSES"),
+            metavar="N",
+            help="Run N trials at a time, each in one process, on the cores or GPUs of this "
+            "machine or, with --cluster, on a cluster; 0 = one at a time.",
+        ),
+    ] = 0,
 ) -> None:
     """Tune settings by short runs, compared by their strength."""
     from rookery.games import load_game
     from rookery.interface.formatting import screen
     from rookery.interface.tuning import tune_visibly
-    from rookery.training import Study, check_hardware
+    from rookery.training import Study, check_hardware, check_parallel
 
     start = start_from(game, recipe, devices)
     where = placement(devices, actors, cluster)
     config = with_options(start, minutes, [*where, *(settings or ())])
+    if workers:
+        check_parallel(config)
     check_hardware(config)
     rules = load_game(config.game)
     searched = _space(config, rules, space, settings)
@@ -75,7 +86,8 @@ def tune(
     options = [(name, str(value)) for name, value in given.items() if value is not None]
     options += [("--set", setting) for setting in settings or ()]
     print_device_note(config.run.devices)
-    tune_visibly(Study(folder, config, searched), trials, shared=options, console=screen())
+    opened = Study(folder, config, searched)
+    tune_visibly(opened, trials, shared=options, console=screen(), workers=workers)
 
 
 def _space(

@@ -41,7 +41,7 @@ MAX_BATCH = 2**20
 def check_backend(backend: str, config: NetConfig) -> None:
     """Refuse a backend that cannot run such a network, or that is not installed."""
     if backend == "int8":
-        if config.kind != "resnet":
+        if config.kind != "resnet" or config.members > 1:
             raise ConfigError(ONLY_RESIDUAL)
         check_int8(config.width)
 

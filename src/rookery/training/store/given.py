@@ -9,7 +9,7 @@ piece by piece, so that they may be larger than memory.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -82,45 +82,67 @@ class GivenShards:
         return rows
 
 
+@dataclass
+class _Tally:
+    """What has been read so far."""
+
+    games: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    example: str = ""
+
+    def skip(self, error: IllegalPosition) -> None:
+        """Count a game that cannot be used; readers number the games of a piece from 1."""
+        number, why = self.games + self.skipped.total() + 1, str(error.__cause__ or error)
+        self.example = self.example or f"game {number}: {why.removeprefix('game 1, ')}"
+        self.skipped[str(error)] += 1
+
+
 def write_given(run: Path, files: Sequence[Path], *, game: Game) -> GivenGames:
     """Write the games of `files` as shards of a run folder; ConfigError if there are none."""
     (run / FOLDER).mkdir()
-    skipped: Counter[str] = Counter()
+    tally, shards, positions = _Tally(), 0, 0
+    for rows in _in_shards(_usable(files, game, tally)):
+        write_shard(shard_path(run / FOLDER, shards), rows, game=game)
+        shards, positions = shards + 1, positions + count(rows)
+    given = GivenGames(
+        files=tuple(map(str, files)),
+        games=tally.games,
+        positions=positions,
+        shards=shards,
+        skipped=dict(tally.skipped),
+        example=tally.example,
+    )
+    if not given.games:
+        raise ConfigError(f"{given.note}; give a file with finished games of {game.name}")
+    return given
+
+
+def _in_shards(games: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield the rows of as many games as a shard holds."""
     parts: list[Rows] = []
-    games = positions = shards = waiting = 0
-    example = ""
+    size = 0
+    for rows in games:
+        parts.append(rows)
+        size += count(rows)
+        if size >= SHARD_ROWS:
+            yield concatenate(parts)
+            parts, size = [], 0
+    if parts:
+        yield concatenate(parts)
 
-    def flush() -> None:
-        nonlocal shards, waiting
-        write_shard(shard_path(run / FOLDER, shards), concatenate(parts), game=game)
-        shards, waiting = shards + 1, 0
-        parts.clear()
 
+def _usable(files: Sequence[Path], game: Game, tally: _Tally) -> Iterator[Rows]:
+    """Yield the rows of every game that can be used."""
     for record in (record for path in files for record in _read(path, game)):
         try:
             if isinstance(record, IllegalPosition):
                 raise record
             rows = _rows(record, game)
         except IllegalPosition as error:
-            example = example or _describe(games + skipped.total() + 1, error)
-            skipped[str(error)] += 1
-            continue
-        parts.append(rows)
-        games, positions, waiting = games + 1, positions + count(rows), waiting + count(rows)
-        if waiting >= SHARD_ROWS:
-            flush()
-    if waiting:
-        flush()
-    names = tuple(map(str, files))
-    given = GivenGames(names, games, positions, shards, dict(skipped), example)
-    if not games:
-        raise ConfigError(f"{given.note}; give a file with finished games of {game.name}")
-    return given
-
-
-def _describe(number: int, error: IllegalPosition) -> str:
-    """Return the number of a game and what is wrong with it; readers count from 1 themselves."""
-    return f"game {number}: {str(error.__cause__ or error).removeprefix('game 1, ')}"
+            tally.skip(error)
+        else:
+            tally.games += 1
+            yield rows
 
 
 def _rows(record: GameRecord, game: Game) -> Rows:

@@ -1,9 +1,11 @@
 """Where a run's first weights come from: random numbers, or another network."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
-from torch import Tensor, nn
+import torch
+from torch import nn
 
 from rookery.base import ConfigError
 from rookery.games import Game
@@ -29,16 +31,20 @@ class Origin:
     """Tensors of the network, without its counters."""
     new: tuple[str, ...] = ()
     """The parts that were not copied, and began with random numbers."""
+    game: str = ""
+    """The game of that network, if it is not that of the run or has other rules."""
 
     @property
     def note(self) -> str:
-        """What was copied and what was not; empty if all of it was."""
-        if not self.new:
+        """What was copied and what was not; empty if all of it was, from the same game."""
+        if not (self.new or self.game):
             return ""
         more = len(self.new) - SHOWN_PARTS
         names = [*self.new[:SHOWN_PARTS], *([f"{more} more"] if more > 0 else [])]
-        copied = f"copied {self.copied} of {self.tensors} tensors from {self.source}"
-        return f"{copied}; new: {', '.join(names)}"
+        made_for = f", a network of {self.game}" if self.game else ""
+        rest = f"; new: {', '.join(names)}" if names else ""
+        copied = f"copied {self.copied} of {self.tensors} tensors"
+        return f"{copied} from {self.source}{made_for}{rest}"
 
 
 @dataclass(frozen=True)
@@ -64,42 +70,60 @@ class InitialWeights:
         the network that was given.
         """
         header, state = self.weights.header, new_net(config, rules).state_dict()
-        own = [name for name, tensor in state.items() if tensor.is_floating_point()]
-        copied = {name for name in own if _has_shape(self.weights.state.get(name), state[name])}
-        new = [name for name in own if name not in copied]
+        if header.config.kind != config.net.kind:
+            raise self._mismatch("kind", config.net)
+        fitted = WeightsHeader(game_spec(rules), config.net, header.step)
+        floating = [name for name, tensor in state.items() if tensor.is_floating_point()]
+        copied = {
+            name: found for name in floating if (found := self._find(name, state[name].shape))
+        }
+        new = [name for name in floating if name not in copied]
         origin = Origin(
             self.source,
             self.weights.fingerprint,
             header.step,
             copied=len(copied),
-            tensors=len(own),
+            tensors=len(floating),
             new=tuple(_parts(new, copied)),
+            game="" if header.game == fitted.game else _title(header.game),
         )
-        fitted = WeightsHeader(game_spec(rules), config.net, header.step)
         if header == fitted:
             return self.weights, origin
-        for name in copied:
-            state[name].copy_(self.weights.state[name])
+        for name, source in copied.items():
+            state[name].copy_(self.weights.state[source])
+        is_as_wide = any(name.endswith("stem.norm.weight") for name in copied)
         for name in new:
-            if "stem.norm.weight" in copied and name.endswith("second.norm.weight"):
+            if is_as_wide and name.endswith("second.norm.weight"):
                 state[name].zero_()
         return unpack(pack(state, fitted)), origin
+
+    def _find(self, name: str, shape: torch.Size) -> str:
+        """Return the name of the tensor to copy, empty if none has the shape.
+
+        One network fits every member of an ensemble, and the first member fits one network.
+        """
+        alone, state = re.sub(r"members\.\d+\.", "", name), self.weights.state
+        names = [each for each in (name, alone, f"members.0.{name}") if each in state]
+        return names[0] if names and state[names[0]].shape == shape else ""
 
     def check(self, rules: Game, net: NetConfig) -> None:
         """Raise ConfigError unless they are of a network like `net` for this game."""
         self.weights.check(game_spec(rules))
         own = self.weights.header.config
         for name in (field.name for field in fields(NetConfig)):
-            wanted, found = getattr(net, name), getattr(own, name)
-            if wanted != found:
-                raise ConfigError(
-                    f"net.{name} is {wanted}, but {found} in {self.source}, whose weights "
-                    "the run starts with; leave net settings out, or start from scratch"
-                )
+            if getattr(net, name) != getattr(own, name):
+                raise self._mismatch(name, net)
+
+    def _mismatch(self, name: str, net: NetConfig) -> ConfigError:
+        wanted, found = getattr(net, name), getattr(self.weights.header.config, name)
+        return ConfigError(
+            f"net.{name} is {wanted}, but {found} in {self.source}, whose weights the run starts "
+            "with; leave net settings out, or start from scratch"
+        )
 
 
-def _has_shape(given: Tensor | None, wanted: Tensor) -> bool:
-    return given is not None and given.shape == wanted.shape
+def _title(game: GameSpec) -> str:
+    return f"{game.name} version {game.version}"
 
 
 def _parts(new: Iterable[str], copied: Iterable[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -68,28 +68,44 @@ class TrialResult:
         return not self.is_finished, inf if self.errors is None else self.errors
 
 
-class Pruner:
-    """Shows a trial's run, and ends it once it is worse than the median of earlier trials."""
+@dataclass
+class Trial:
+    """A trial under way."""
 
-    def __init__(self, trial: Any, callback: ProgressCallback) -> None:
-        self._trial, self._callback = trial, callback
+    folder: RunFolder
+    settings: tuple[str, ...]
+    asked: Any
+    """Optuna's trial."""
+    verdict: str = ""
+    """Why it has to end, or an empty text."""
+
+    def report(self, number: int, errors: float) -> None:
+        """Compare report `number` with earlier trials: a trial worse than their median is pruned.
+
+        Its verdict then says so.
+        """
+        self.asked.report(errors, number)
+        if number < REPORTS and self.asked.should_prune():
+            self.verdict = f"pruned at {number / REPORTS:.0%}"
+
+
+class Reporter:
+    """Shows a run, and reports its strength up to REPORTS times."""
+
+    def __init__(self, callback: ProgressCallback, report: Callable[[int, float], None]) -> None:
+        self._callback, self._report = callback, report
         self._reports = 0
         self._strength: Strength | None = None
-        self.verdict = ""
-        """Why it was ended, or an empty text."""
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress; report a new measurement of strength and prune the trial if due."""
+        """Show the progress, and report the strength if that is due."""
         self._callback(progress)
         is_measuring = progress.phase == "measuring" and progress.strength is self._strength
         reports = int(progress.progress * REPORTS)
         if progress.strength is None or is_measuring or reports <= self._reports:
             return
         self._reports, self._strength = reports, progress.strength
-        self._trial.report(progress.strength.errors, reports)
-        if reports < REPORTS and self._trial.should_prune():
-            self.verdict = f"pruned at {progress.progress:.0%}"
-            raise Stopped
+        self._report(reports, progress.strength.errors)
 
 
 class Study:
@@ -154,30 +170,45 @@ class Study:
 
     def attempt(self, show: Show) -> TrialResult:
         """Run one more trial."""
-        trial = self._study.ask(self._distributions())
-        settings = self._settings(trial.params)
+        trial = self.begin()
+        if isinstance(trial, TrialResult):
+            return trial
+
+        def report(number: int, errors: float) -> None:
+            trial.report(number, errors)
+            if trial.verdict:
+                raise Stopped
+
+        with show(trial.folder, trial.settings) as watch:
+            failure = run_trial(trial.folder, Reporter(watch, report))
+        return self.conclude(trial, failure or trial.verdict)
+
+    def begin(self, device: str = "") -> Trial | TrialResult:
+        """Begin one more trial; return its result if its settings do not fit together.
+
+        With `device` its run is one process there.
+        """
+        asked = self._study.ask(self._distributions())
+        settings = self._settings(asked.params)
         try:
             config = apply(self.config, settings)
-        except ConfigError as error:  # values that do not fit together
-            return self._conclude(trial, f"failed: {error}")
-        folder = self._folder(trial, config)
-        try:
-            with show(folder, settings) as watch:
-                pruner = Pruner(trial, watch)
-                with suppress(Stopped):  # raised before the loop runs
-                    train(folder, pruner)
-            verdict = pruner.verdict
-        except TRIAL_ERRORS as error:
-            verdict = f"failed: {error}"
-        gc.collect()  # networks and windows, before the next trial needs their memory
-        torch.cuda.empty_cache()
-        return self._conclude(trial, verdict)
+        except ConfigError as error:
+            return self._conclude(asked, f"failed: {error}")
+        if device:
+            config = replace(config, run=replace(config.run, devices=device, cluster=""))
+        return Trial(self._folder(asked, config), settings, asked)
+
+    def conclude(self, trial: Trial, verdict: str) -> TrialResult:
+        """End a trial; one without a verdict whose run is not finished will be continued."""
+        return self._conclude(trial.asked, verdict)
 
     def _folder(self, trial: Any, config: Config) -> RunFolder:
         """Return the trial's run: that of the trial that it continues, or a new one."""
         path = self.path / trial.user_attrs.get("run", "")
-        if (path / "run.json").exists() and read_config(path) == config:
-            return RunFolder(path)
+        if (path / "run.json").exists() and _elsewhere(read_config(path)) == _elsewhere(config):
+            folder = RunFolder(path)
+            folder.change(config)
+            return folder
         name = f"trial-{trial.number:04}"
         trial.set_user_attr("run", name)
         return RunFolder.create(self.path / name, config)
@@ -237,6 +268,24 @@ class Study:
             else:
                 found[each.name] = kinds.FloatDistribution(each.low, each.high, log=each.is_log)
         return found
+
+
+def run_trial(folder: RunFolder, callback: ProgressCallback) -> str:
+    """Train the run of a trial; return why it failed, if that may be due to its settings."""
+    failure = ""
+    try:
+        with suppress(Stopped):  # raised before the loop runs
+            train(folder, callback)
+    except TRIAL_ERRORS as error:
+        failure = f"failed: {error}"
+    gc.collect()  # networks and windows, before the next trial needs their memory
+    torch.cuda.empty_cache()
+    return failure
+
+
+def _elsewhere(config: Config) -> Config:
+    """Return settings without the place where the run trains."""
+    return replace(config, run=replace(config.run, devices="cpu", cluster=""))
 
 
 def _import_optuna() -> Any:  # an extra, whose types are not always there
