@@ -309,7 +309,7 @@ def test_a_match_has_a_part_for_every_gpu(
         return [[]]
 
     monkeypatch.setattr(evaluation_pool, "evaluate", evaluate)
-    monkeypatch.setattr(evaluation_pool.MatchTask, "combine", lambda task, results: results)
+    monkeypatch.setattr(MatchTask, "combine", lambda task, results: results)
     monkeypatch.setattr(PlayerSpec, "is_on_gpu", lambda player: True)
     play_match_over(
         TICTACTOE, PLAN, MINIMAX, MINIMAX, workers=len(devices), on_note=print, devices=devices
