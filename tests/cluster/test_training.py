@@ -15,10 +15,12 @@ from rookery.training import (
     Progress,
     RunFolder,
     Stats,
+    Stopped,
     apply,
     play_match_over,
     recipe_for,
     train,
+    write_request,
 )
 
 pytestmark = pytest.mark.cluster
@@ -98,3 +100,33 @@ def test_a_match_in_a_cluster_has_the_result_of_a_local_one() -> None:
     there = play_match_over(rules, plan, a, b, workers=None, on_note=print, cluster="local")
     here = play_match_over(rules, plan, a, b, workers=0, on_note=print)
     assert there == here
+
+
+@pytest.mark.slow
+def test_workers_join_and_leave_in_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_OVERRIDE_RESOURCES", '{"CPU": 4}')
+    trainers = ["run.actors=1", "learning.method=distributed", "learning.workers=1"]
+    endless = ["run.strength_every=0", "run.iterations=0", "run.minutes=10"]
+    config = apply(recipe_for("tictactoe"), [*SMALL, *trainers, *endless])
+    folder = RunFolder.create(tmp_path / "run", config)
+    asked: list[str] = []
+
+    def ask(progress: Progress) -> None:
+        done = lines(folder, "iteration")
+        trainers = len(progress.learned.ranks) if progress.learned else 0
+        actors = len(done[-1]["actors"]["workers"]) if done else 0
+        if not asked and progress.iteration >= 2:
+            asked.append(write_request(folder.path, ["run.actors=2", "learning.workers=2"]).stem)
+        elif len(asked) == 1 and actors == trainers == 2:
+            asked.append(write_request(folder.path, ["run.actors=1", "learning.workers=1"]).stem)
+        elif len(asked) == 2 and actors == trainers == 1:
+            raise Stopped
+
+    train(folder, ask)
+    answers = lines(folder, "scaled")
+    assert [line["request"] for line in answers] == asked
+    assert [line["trainers"]["size"] for line in answers] == [2, 1]
+    assert (RunFolder(folder.path).config.run.actors, len(asked)) == ("1", 2)
+    assert not [line for line in lines(folder, "note") if "restarting" in line["note"]]

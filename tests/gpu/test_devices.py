@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rookery.base import ConfigError, RookeryError
-from rookery.gpu import devices, find_device, find_devices, why_cpu
+from rookery.gpu import devices, find_device, find_devices, find_places, why_cpu
 
 
 @pytest.fixture
@@ -85,3 +85,13 @@ def test_a_list_is_refused_for_a_single_device(two_gpus: None) -> None:
 def test_all_gpus_may_be_one(two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert find_device("all") == torch.device("cuda", 0)
+
+
+def test_processes_may_share_devices(two_gpus: None) -> None:
+    cpu, first, second = torch.device("cpu"), torch.device("cuda", 0), torch.device("cuda", 1)
+    assert find_places("cpu,cpu") == (cpu, cpu)
+    assert find_places("cuda:0, cuda:1,cuda:0") == (first, second, first)
+    assert find_places("all") == (first, second)
+    assert find_places("auto") == (first,)
+    with pytest.raises(RookeryError, match="unknown device"):
+        find_places("cpu,")

@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from rookery.gpu import GpuMonitor, monitor
+from rookery.gpu import GpuMonitor, monitor, process_usage
 
 DEVICE = torch.device("cuda", 0)
 
@@ -65,3 +65,24 @@ def test_without_a_driver_there_is_no_thread_and_no_usage(monkeypatch: pytest.Mo
     before = threading.enumerate()
     with GpuMonitor(DEVICE) as gpu:
         assert threading.enumerate() == before and gpu.overall() is None
+
+
+def test_the_latest_usage_is_that_of_the_last_second(samples: list[int]) -> None:
+    with GpuMonitor(DEVICE) as gpu:
+        wait_for(samples, 15)
+    last = monitor.GpuUsage(busy=sum(samples[-10:]) / 1000, memory_mb=3)
+    assert gpu.latest() == last
+    gpu.read()
+    assert gpu.latest() == last, "also after the interval was read"
+
+
+def test_the_usage_of_a_process(samples: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 5 * 2**20)
+    assert [process_usage(DEVICE) for _ in range(3)] == [(5, 0.0), (5, 0.1), (5, 0.2)]
+    assert process_usage(torch.device("cpu")) == (0, None)
+
+    def utilization(device: torch.device) -> int:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(torch.cuda, "utilization", utilization)
+    assert process_usage(DEVICE) == (5, None)

@@ -247,3 +247,18 @@ def test_a_single_error_among_thousands_does_not_look_like_none() -> None:
     assert percent(0.022) == "<0.1 %"
     assert percent(0.0) == "0.0 %"
     assert percent(7.25) == "7.2 %"
+
+
+def test_several_devices_give_the_same_answer(rookery: Rookery, finished_run: Path) -> None:
+    words = ["match", f"{finished_run}:2", "minimax:1", "--games", "64", "--json"]
+    alone = rookery(*words, "--devices", "cpu", "--workers", 0)
+    shared = rookery(*words, "--devices", "cpu,cpu")
+    assert (shared.code, shared.err) == (0, "") and shared.out == alone.out
+
+
+def test_every_device_needs_a_worker(mistake: Mistake, finished_run: Path) -> None:
+    expected = "--workers is 1, expected at least one for each of 2 devices"
+    words = ["--devices", "cpu,cpu", "--workers", 1]
+    assert expected in mistake("eval", finished_run, *words)
+    assert expected in mistake("match", finished_run, "random", *words)
+    assert "unknown device ''" in mistake("eval", finished_run, "--devices", "cpu,")

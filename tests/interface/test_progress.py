@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from rookery.arena import Strength
+from rookery.gpu import GpuUsage
 from rookery.interface import progress
 from rookery.interface.formatting import count, duration, elo
 from rookery.interface.progress import plain_line, progress_for
@@ -15,6 +16,8 @@ from rookery.interface.run_history import Measurement, RunHistory
 from rookery.learning import LearnReport, LossMeans, RankStats
 from rookery.selfplay import SelfPlayReport
 from rookery.training import Progress, RunFolder
+from rookery.training.progress import ActorStatus
+from rookery.workers import WorkerStats
 
 PLAYED = SelfPlayReport(
     games=40,
@@ -178,3 +181,30 @@ def test_numbers_are_written_for_people() -> None:
         "+inf",
         "-inf",
     ]
+
+
+def test_gpus_and_the_memory_of_workers_are_shown() -> None:
+    ranks = (RankStats("trainer 0", "cuda:1", 4, 128, 1e4, 0.1, 0.0, 1.0, 512, device_mb=2_000),)
+    workers = (WorkerStats("actor 0", 400, 0, 1_234, 0.9), WorkerStats("actor 1", 400, 0))
+    report = replace(
+        REPORT,
+        learned=replace(LEARNED, ranks=ranks),
+        actors=ActorStatus(2, 2, 0.5, workers),
+        devices={"cuda:0": GpuUsage(0.874, 3_210), "cuda:1": GpuUsage(0.5, 99)},
+    )
+    console = terminal(is_terminal=False)
+    console.print(progress.panel(report, PAST, title="any"))
+    shown = " ".join(written(console).split())
+    for text in (
+        "cuda:0 87.4 % busy cuda:0 memory 3,210 MB",
+        "cuda:1 50.0 % busy cuda:1 memory 99 MB",
+        "actor 0 1,234 MB on GPU trainer 0 2,000 MB on GPU",
+    ):
+        assert text in shown, shown
+    assert "actor 1" not in shown, "it has no GPU"
+    assert plain_line(report, PAST).endswith(
+        "  cuda:0 87.4 % busy, 3,210 MB in use  cuda:1 50.0 % busy, 99 MB in use"
+    )
+    crowd = tuple(WorkerStats(f"actor {n}", 400, 0, 1_000) for n in range(100))
+    crowded = replace(report, actors=ActorStatus(100, 100, 0.5, crowd))
+    assert len(progress.describe(crowded, PAST)) < 30

@@ -152,7 +152,7 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
         "1.007  policy 0.757  value 0.250",
         "1.0 %  iteration 50  at 5:00",
         "moves that lose game value  50 simulations  before 1.7 %, 1.2 %",
-        "87.4 % busy  3,210 MB in use",
+        "87.4 % busy, 3,210 MB in use",
         "resume",
     ):
         assert figure in seen, (figure, seen)
@@ -199,6 +199,28 @@ def test_trainers_and_actors_are_shown_one_by_one_and_in_all(folder: RunFolder) 
     assert "3 trainers, 12.0 % communication, 53.3 % efficiency" in text
     assert "0.4 iterations stale  learner waited 12.0 %  games waited 0.0 %" in text
     assert "5:01  actor 1 died; started again in 0.5 s" in text
+
+
+def test_the_load_of_every_gpu_and_worker_is_shown(folder: RunFolder) -> None:
+    stats, line = tell(folder, count=1), iteration(2, actors=2, ranks=2)
+    usage = {"cuda:0": (0.874, 3_210), "cuda:1": (0.5, 99)}
+    line["devices"] = {n: {"busy": busy, "memory_mb": mb} for n, (busy, mb) in usage.items()}
+    line["device"] = line["devices"]["cuda:0"]
+    for worker, busy in zip(line["actors"]["workers"], (0.9, 0.7), strict=True):
+        worker |= {"device_mb": 1_234, "device_busy": busy}
+    line["learning"]["ranks"][0]["device_mb"] = 2_000
+    stats.append("iteration", 2, **line)
+    seen = rendered(look(folder), width=100)
+    for text in (
+        "cuda:0 87.4 % busy, 3,210 MB in use  cuda:1 50.0 % busy, 99 MB in use",
+        "GPU MB GPU load",
+        "1,234   90.0 %",
+        "2,468   80.0 %",
+        "MB+GPU",
+        "512+2,000",
+        "1,024+2,000",
+    ):
+        assert text in seen, (text, seen)
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from rookery.nets import pack as pack_weights
 from rookery.search import SearchConfig
 from rookery.training import PlayerSpec, measure_over, play_match_over
 from rookery.training.evaluation import pool as evaluation_pool
+from rookery.training.evaluation.pool import EvaluationPool
 from rookery.training.evaluation.queue import MAX_LOSSES, TaskQueue
 from rookery.training.evaluation.tasks import (
     MatchTask,
@@ -253,3 +255,63 @@ def test_resolving_chooses_device_and_backend() -> None:
     resolved = undecided.resolve(TICTACTOE)
     assert resolved.inference == undecided.evaluator().backend != "auto"
     assert resolved.devices != "auto"
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_a_match_on_several_devices_has_the_same_result(undisturbed: MatchReport) -> None:
+    report = play_match_over(
+        TICTACTOE,
+        PLAN,
+        tiny(TICTACTOE),
+        MINIMAX,
+        workers=2,
+        on_note=print,
+        devices=["cpu", "cpu"],
+    )
+    assert report == undisturbed
+
+
+class Started:
+    """Notes which workers were started, and where."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Any] = []
+        self.gpus: list[float] = []
+
+    def start(self, name: str, function: Any, job: str, **options: Any) -> None:
+        self.jobs.append(job)
+        self.gpus.append(options.get("gpus", 0.0))
+
+
+def test_every_worker_has_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Started()
+    monkeypatch.setattr(evaluation_pool, "ProcessWorker", started.start)
+    EvaluationPool(3, on_note=print, devices=["cuda:0", "cuda:1"])
+    EvaluationPool(1, on_note=print)
+    assert started.jobs == ["cuda:0", "cuda:1", "cuda:0", ""]
+
+
+def test_a_worker_of_a_cluster_has_the_gpu_that_ray_gives_it() -> None:
+    started: Any = Started()
+    EvaluationPool(2, on_note=print, cluster=started, devices=["cuda:0", "cuda:1"])
+    EvaluationPool(1, on_note=print, cluster=started, devices=["cpu"])
+    assert started.jobs == ["cuda:0", "cuda:0", "cpu"] and started.gpus == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(("devices", "parts"), [(["cuda:0"], 1), (["cuda:0", "cuda:1"], 2)])
+def test_a_match_has_a_part_for_every_gpu(
+    monkeypatch: pytest.MonkeyPatch, devices: list[str], parts: int
+) -> None:
+    tasks: list[MatchTask] = []
+
+    def evaluate(given: Sequence[MatchTask], **options: object) -> list[list[object]]:
+        tasks.extend(given)
+        return [[]]
+
+    monkeypatch.setattr(evaluation_pool, "evaluate", evaluate)
+    monkeypatch.setattr(MatchTask, "combine", lambda task, results: results)
+    monkeypatch.setattr(PlayerSpec, "is_on_gpu", lambda player: True)
+    play_match_over(
+        TICTACTOE, PLAN, MINIMAX, MINIMAX, workers=len(devices), on_note=print, devices=devices
+    )
+    assert tasks[0].parts == parts

@@ -2,12 +2,14 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from rookery.gpu import GpuUsage
 from rookery.training import Config, RunFolder, Stats, apply, write_request
 from rookery.training.run import Run
 from rookery.training.scaling import Scaler
@@ -198,3 +200,29 @@ def test_requests_from_before_the_run_was_started_are_dropped(
 def test_a_request_is_a_whole_file(fixture: Fixture) -> None:
     path = write_request(fixture.folder.path, ["run.actors=3"])
     assert json.loads(path.read_text()) == {"settings": ["run.actors=3"]}
+
+
+def test_the_load_of_every_gpu_is_measured(
+    tmp_path: Path, tiny_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.gpu.devices._missing_for_gpu", lambda: "")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "utilization", lambda device: 10 * (device.index + 1))
+    monkeypatch.setattr(torch.cuda, "device_memory_used", lambda device: 2**20 * device.index)
+    config = apply(tiny_config, ["run.devices=cuda:0,cuda:1"])
+    folder = RunFolder.create(tmp_path / "run", config)
+    threads = threading.active_count()
+    device = torch.device("cuda", 0)
+    run = Run(folder, lambda progress: None, device=device, iteration=0, seconds=0.0)
+    usage = {"cuda:0": GpuUsage(0.1, 0), "cuda:1": GpuUsage(0.2, 1), "cuda:2": GpuUsage(0.3, 2)}
+    run.show("self-play")
+    assert run.shown.devices == {name: usage[name] for name in ("cuda:0", "cuda:1")}
+    run.adapt(apply(config, ["run.devices=cuda:0,cuda:2"]), "scaled")
+    run.show("self-play")
+    assert run.shown.devices == {name: usage[name] for name in ("cuda:0", "cuda:2")}
+    run.record_end()
+    run.close()
+    assert threading.active_count() == threads
+    last = list(Stats(folder.path).lines())[-1]
+    assert last["device"] == {"busy": pytest.approx(0.1), "memory_mb": 0}
+    assert last["devices"]["cuda:2"] == {"busy": pytest.approx(0.3), "memory_mb": 2}

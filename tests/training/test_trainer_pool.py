@@ -315,18 +315,20 @@ def test_trainers_join_and_leave_and_the_result_is_the_same() -> None:
 @pytest.mark.parametrize(
     "config", [replace(CONFIG, synchronise="parameter_server"), PIPELINE], ids=["server", "parts"]
 )
-def test_every_trainer_may_be_restarted_between_updates(config: LearningConfig) -> None:
+def test_every_trainer_may_be_restarted_between_updates(
+    config: LearningConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.training.trainers.placement.available_cores", lambda: 4)
     with running(2, replace(config, checkpoint_every=1000)) as (pool, events):
-        rows = window()
+        rows, cpu = window(), (torch.device("cpu"),)
         until_all_have_joined(pool, 2, rows)
         pool.learn(rows, 7, progress=0.2)
         made = pool.updates
-        pool._placement = replace(pool._placement, threads=2)  # another share of the machine
-        pool.scale(3, (torch.device("cpu"),))
-        pool._placement = replace(pool._placement, threads=1)
-        pool.scale(3, (torch.device("cpu"),))
+        pool._placement = replace(pool._placement, threads=0)  # a share of the four cores
+        pool.scale(3, cpu)
         assert pool.updates == made
-        assert sum(event.done == "restarted" for event in events) == 3
+        done = [event.done for event in events]
+        assert done == ["restarted", "restarted", "added"], "all have fewer threads"
         until_all_have_joined(pool, 3, rows)
         assert distance_from_undisturbed(pool, rows, config) < 2e-3
 

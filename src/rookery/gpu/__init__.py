@@ -1,6 +1,6 @@
 """GPUs: devices, memory shared by torch and kernels, kernel launches, captured graphs, load."""
 
-from rookery.gpu.devices import find_device, find_devices, use_device, why_cpu
+from rookery.gpu.devices import find_device, find_devices, find_places, use_device, why_cpu
 from rookery.gpu.graphs import Graph, Stopwatch
 from rookery.gpu.kernels import (
     as_tensor,
@@ -27,6 +27,7 @@ __all__ = [
     "cuda",
     "find_device",
     "find_devices",
+    "find_places",
     "kernel",
     "launch",
     "process_usage",

@@ -21,12 +21,17 @@ def find_devices(names: str) -> tuple[torch.device, ...]:
     if names == "all":
         _require_gpu("all")
         return tuple(torch.device("cuda", index) for index in range(torch.cuda.device_count()))
-    devices = tuple(_find(name.strip()) for name in names.split(","))
+    devices = tuple(map(_find, _split(names)))
     if len(devices) > 1 and any(device.type == "cpu" for device in devices):
         raise ConfigError(f"several devices must all be GPUs, got {names}")
     if len(set(devices)) < len(devices):
         raise ConfigError(f"{names} repeats a device; use --actors for more actors per device")
     return devices
+
+
+def find_places(names: str) -> tuple[torch.device, ...]:
+    """Return the device of each of several processes: a list in which devices may repeat."""
+    return find_devices(names) if names == "all" else tuple(map(_find, _split(names)))
 
 
 def why_cpu(names: str) -> str:
@@ -41,6 +46,10 @@ def use_device(device: torch.device) -> None:
         torch.cuda.set_device(device)
         if torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
             torch.cuda.set_stream(torch.cuda.Stream(device))
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
 
 
 def _find(name: str) -> torch.device:

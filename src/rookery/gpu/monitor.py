@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 
 SAMPLE_SECONDS = 0.1
+LATEST_SAMPLES = 10
+"""Samples of the last second."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,14 @@ class GpuMonitor:
         """Return the load since the last call, or None without samples."""
         with self._lock:
             samples, self._samples = self._samples, []
-        self._past_samples += samples
+            self._past_samples += samples
         return _mean_usage(samples)
+
+    def latest(self) -> GpuUsage | None:
+        """Return the load of the last second, or None without samples."""
+        with self._lock:
+            samples = self._past_samples[-LATEST_SAMPLES:] + self._samples[-LATEST_SAMPLES:]
+        return _mean_usage(samples[-LATEST_SAMPLES:])
 
     def overall(self) -> GpuUsage | None:
         """Return the load since the start of the monitor, or None without samples."""

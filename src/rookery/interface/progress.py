@@ -19,6 +19,8 @@ PLAIN_SECONDS = 15.0
 """Shortest time between two plain lines."""
 REFRESH_PER_SECOND = 4
 PANEL_WIDTH = 76
+MAX_WORKERS = 8
+"""Workers whose GPU memory is in the panel; `watch` shows all."""
 COMPILING = "may compile first"
 PREPARING = "preparing"
 UNKNOWN = "-"
@@ -119,7 +121,27 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
     if learned and learned.ranks:
         facts["trainers"] = count(len(learned.ranks))
         facts["communication"] = mean_share([rank.communication for rank in learned.ranks])
-    return facts
+    facts |= describe_gpus(report)
+    return facts if len(facts) % 2 == 0 else {**facts, "": ""}
+
+
+def describe_gpus(report: Progress) -> dict[str, str]:
+    """Return the load of every GPU, and the GPU memory of the first workers, by label."""
+    facts = {}
+    for name, usage in report.devices.items():
+        facts[name] = f"{percent(100 * usage.busy)} busy"
+        facts[f"{name} memory"] = f"{count(usage.memory_mb)} MB"
+    actors = report.actors.workers if report.actors else ()
+    ranks = report.learned.ranks if report.learned else ()
+    memory = {each.name: each.device_mb for each in actors}
+    memory |= {each.name: each.device_mb for each in ranks}
+    on_gpu = [(name, megabytes) for name, megabytes in memory.items() if megabytes]
+    return facts | {name: f"{count(number)} MB on GPU" for name, number in on_gpu[:MAX_WORKERS]}
+
+
+def load(busy: float, memory_mb: float) -> str:
+    """Describe the load of a GPU; `busy` is a share."""
+    return f"{percent(100 * busy)} busy, {count(memory_mb)} MB in use"
 
 
 def trainers(number: str, communication: str) -> str:
@@ -188,5 +210,6 @@ def plain_line(report: Progress, past: RunHistory) -> str:
         batches(facts.get("mean batch", UNKNOWN), facts.get("useful rows", UNKNOWN)),
         f"{facts['actors']} actors" if report.actors else UNKNOWN,
         trainers(facts.get("trainers", UNKNOWN), facts.get("communication", UNKNOWN)),
+        *(f"{name} {load(each.busy, each.memory_mb)}" for name, each in report.devices.items()),
     ]
     return "  ".join(part for part in parts if UNKNOWN not in part.split())

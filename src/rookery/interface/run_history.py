@@ -44,6 +44,8 @@ class _WorkerFigures:
     memory_mb: float
     failures: int
     positions_per_second: float
+    device_mb: float = 0
+    device_busy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class _Iteration:
     window: WindowStatistics
     learning: LearnReport | None
     device: _UsageFigures | None = None
+    devices: dict[str, _UsageFigures] | None = None
     actors: _ActorFigures | None = None
     fallbacks: dict[str, int] = field(default_factory=dict)
 
@@ -102,6 +105,7 @@ class _Begun:
 class _Finished:
     seconds: float
     device: _UsageFigures | None = None
+    devices: dict[str, _UsageFigures] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,9 @@ class RunHistory:
         self.learning: Line = {}
         """The learning part of the last iteration that made updates."""
         self.usage: Line = {}
+        """The last load of the device that learns."""
+        self.usages: dict[str, Line] = {}
+        """The last load of every GPU, if there are several."""
         self.losses: list[float] = []
         self.measurements: list[Measurement] = []
         self.notes: deque[Note] = deque(maxlen=NOTES_KEPT)
@@ -176,7 +183,7 @@ class RunHistory:
             self.seconds = max(self.seconds, line.get("seconds", 0.0))
             self._add_figures(line)
             if isinstance(line.get("device"), dict):
-                self.usage = line["device"]
+                self.usage, self.usages = line["device"], line.get("devices") or {}
 
     def positions_per_second(self) -> float:
         """Return the speed of the last iteration, the sum over all actors."""
@@ -203,7 +210,7 @@ class RunHistory:
         elif self.kind == "scaled":
             self.answers[line["request"]] = line
         elif self.kind in ("started", "resumed"):
-            self.start, self.usage = line, {}
+            self.start, self.usage, self.usages = line, {}, {}
             if self.kind == "resumed":
                 text = f"resumed on {line['device']} at iteration {line['iteration']}"
                 self.notes.append(Note(self.seconds, text))

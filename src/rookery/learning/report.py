@@ -47,6 +47,8 @@ class RankStats:
     """Share of its time spent idle, without a request."""
     sent_mb: float
     memory_mb: int = 0
+    device_mb: int = 0
+    """Memory of its GPU that it has reserved."""
 
 
 @dataclass(frozen=True)

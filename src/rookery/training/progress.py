@@ -1,11 +1,13 @@
 """What a run shows while it goes on."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from rookery.arena import Strength
+from rookery.gpu import GpuUsage
 from rookery.learning import LearnReport
 from rookery.selfplay import SelfPlayReport
+from rookery.workers import WorkerStats
 
 
 class Stopped(Exception):
@@ -20,6 +22,8 @@ class ActorStatus:
     size: int
     staleness: float
     """Mean number of iterations by which the weights that games were played with are behind."""
+    workers: tuple[WorkerStats, ...] = ()
+    """What is known about each actor that runs."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Progress:
     measured: float | None = None
     """While strength is measured: share of the measurement that is done."""
     actors: ActorStatus | None = None
+    devices: Mapping[str, GpuUsage] = field(default_factory=dict)
+    """The load of each GPU of this machine in the last second."""
     notes: tuple[str, ...] = ()
     """Events that people should know of, oldest first."""
 

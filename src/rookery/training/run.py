@@ -1,14 +1,15 @@
 """One run while it trains: its clock, its statistics, its notes, and what it shows."""
 
 import time
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
 
 from rookery.arena import Strength
 from rookery.base import FileDamaged, numbered_files
-from rookery.gpu import GpuMonitor
+from rookery.gpu import GpuMonitor, GpuUsage, find_devices
 from rookery.learning import LearnReport
 from rookery.replay import Window, WindowStatistics, shard_path
 from rookery.selfplay import SelfPlayReport
@@ -41,7 +42,8 @@ class Run:
         seconds: float,
     ) -> None:
         """`iteration` and `seconds` say how far the run had come before."""
-        self.device, self._monitor = device, GpuMonitor(device)
+        self.device = device
+        self._monitors: dict[str, GpuMonitor] = {}
         run = folder.config.run
         self.reserve = min(60.0 * run.minutes * RESERVED_SHARE, RESERVED_SECONDS)
         """Seconds of the run's time that are kept for its last measurement of strength."""
@@ -55,6 +57,7 @@ class Run:
         self._window_statistics: WindowStatistics | None = None
         self._next_statistics = 0.0
         self.shown = Progress("self-play", iteration, self.progress(), self.seconds())
+        self._watch_devices()
 
     @property
     def config(self) -> Config:
@@ -86,6 +89,7 @@ class Run:
             iteration=self.iteration,
             progress=self.progress(),
             seconds=self.seconds(),
+            devices=_present({name: each.latest() for name, each in self._monitors.items()}),
             notes=tuple(self._notes),
             **news,  # type: ignore[arg-type]
         )
@@ -112,6 +116,7 @@ class Run:
         """Go on with other settings, and record why."""
         self.note(note)
         self.folder.adapt(config)
+        self._watch_devices()
 
     def record_start(self, kind: str, **facts: object) -> None:
         """Add the first line of a session: `kind` is started or resumed."""
@@ -137,8 +142,8 @@ class Run:
             selfplay=played,
             learning=learned,
             window=self._statistics(window, is_exact=is_exact),
-            device=self._monitor.read(),
             fallbacks=self.fallbacks.counts(),
+            **self._usage(GpuMonitor.read),
             **facts,
         )
 
@@ -163,12 +168,13 @@ class Run:
 
     def record_end(self) -> None:
         """Add the last line of a run that has reached its end."""
-        device = self._monitor.overall()
-        self.stats.append("finished", self.iteration, seconds=self.seconds(), device=device)
+        usage = self._usage(GpuMonitor.overall)
+        self.stats.append("finished", self.iteration, seconds=self.seconds(), **usage)
 
     def close(self) -> None:
-        """Stop watching the GPU."""
-        self._monitor.close()
+        """Stop watching the GPUs."""
+        for monitor in self._monitors.values():
+            monitor.close()
 
     def is_measured(self) -> bool:
         """Return whether the strength of the present iteration is known."""
@@ -197,6 +203,23 @@ class Run:
             if number not in needed:
                 path.unlink()
 
+    def _watch_devices(self) -> None:
+        """Measure the load of the GPUs of the run, and of no others, from now on."""
+        found = find_devices(self.config.run.devices)
+        gpus = {str(each): each for each in found if each.type == "cuda"}
+        for name in self._monitors.keys() - gpus.keys():
+            self._monitors.pop(name).close()
+        for name in gpus.keys() - self._monitors.keys():
+            self._monitors[name] = GpuMonitor(gpus[name])
+
+    def _usage(self, read: Callable[[GpuMonitor], GpuUsage | None]) -> dict[str, object]:
+        """Return the load of the device that learns, and that of all GPUs if there are several."""
+        usage = _present({name: read(monitor) for name, monitor in self._monitors.items()})
+        found: dict[str, object] = {"device": usage.get(str(self.device))}
+        if len(usage) > 1:
+            found["devices"] = {name: asdict(each) for name, each in usage.items()}
+        return found
+
     def _statistics(self, window: Window, *, is_exact: bool) -> WindowStatistics:
         """Return figures of the window; unless exact, those that take long may be a little old."""
         begun = self.seconds()
@@ -204,3 +227,8 @@ class Run:
             self._window_statistics = window.statistics(self.iteration)
             self._next_statistics = begun + (self.seconds() - begun) / STATISTICS_SHARE
         return replace(self._window_statistics, rows=len(window), rows_made=window.rows_made)
+
+
+def _present(usage: Mapping[str, GpuUsage | None]) -> dict[str, GpuUsage]:
+    """Return the devices whose load is known."""
+    return {name: each for name, each in usage.items() if each is not None}

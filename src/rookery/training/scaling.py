@@ -130,7 +130,7 @@ class Scaler:
                 f"{config.run.devices}; {INSTEAD} --devices"
             )
         check_trainers(config, devices)
-        if self._trainers is not None and self._trainers.is_alone:
+        if self._trainers is not None and self._trainers.is_alone and names != {ACTORS}:
             raise ConfigError(f"trainers cannot learn together here; {INSTEAD} other settings")
         if plays_with_actors(config) != (self._actors is not None):
             where = "actors" if self._actors is not None else "the process that learns"

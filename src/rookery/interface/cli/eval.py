@@ -10,12 +10,13 @@ import typer
 from rookery.interface.cli.settings import (
     AsJson,
     ClusterAddress,
-    Devices,
+    EvaluationDevices,
     Iteration,
     Net,
     TrustRules,
     Workers,
     count_workers,
+    evaluation_places,
     find_net,
     print_device_note,
     print_note,
@@ -45,7 +46,7 @@ def evaluate(
         ),
     ] = "0,32,100",
     iteration: Iteration = None,
-    devices: Devices = "auto",
+    devices: EvaluationDevices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
     as_json: AsJson = False,
@@ -57,8 +58,9 @@ def evaluate(
 
     counts = read_counts(simulations)
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
-    processes = count_workers(workers, devices)
-    player = net.player(inference=net.inference, devices=devices)
+    places = evaluation_places(devices)
+    processes = count_workers(workers, places)
+    player = net.player(inference=net.inference, devices=places[0])
     print_device_note(devices, as_json=as_json)
     console = screen()
     label = f"measuring {', '.join(map(heading, counts))}"
@@ -70,6 +72,7 @@ def evaluate(
             workers=processes,
             on_note=print_note,
             cluster=cluster or "",
+            devices=places,
         )
     measured = dict(zip(counts, strengths, strict=True))
     spikes = count_spikes(net)

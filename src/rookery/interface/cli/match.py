@@ -10,12 +10,13 @@ import typer
 from rookery.interface.cli.settings import (
     AsJson,
     ClusterAddress,
-    Devices,
+    EvaluationDevices,
     Seed,
     TrustRules,
     Workers,
     check_new_files,
     count_workers,
+    evaluation_places,
     finite,
     print_device_note,
     print_forfeits,
@@ -55,7 +56,7 @@ def match(
             "or with openings from the game's book.",
         ),
     ] = None,
-    devices: Devices = "auto",
+    devices: EvaluationDevices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,
     as_json: AsJson = False,
@@ -85,8 +86,9 @@ def match(
         require_notation(rules)
     by_book = opening_plies is None and has_book(rules)
     plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
+    places = evaluation_places(devices)
     first, second = (
-        read_player_spec(text, rules, inference="auto", devices=devices, trust_rules=trust_rules)
+        read_player_spec(text, rules, inference="auto", devices=places[0], trust_rules=trust_rules)
         for text in (a, b)
     )
     if "net" in (first.kind, second.kind):
@@ -96,9 +98,10 @@ def match(
         MatchPlan(games, seed, plies, book=by_book),
         first,
         second,
-        workers=count_workers(workers, devices),
+        workers=count_workers(workers, places),
         on_note=print_note,
         cluster=cluster or "",
+        devices=places,
     )
     print_forfeits(report.faults)
     if as_json:

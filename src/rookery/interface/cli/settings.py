@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -96,6 +96,14 @@ Devices = Annotated[
         "--devices", help="Compute on cpu, cuda:0, all (GPUs), or auto (a GPU if there is one)."
     ),
 ]
+EvaluationDevices = Annotated[
+    str,
+    typer.Option(
+        "--devices",
+        help="Compute on cpu, cuda:0, auto (a GPU if there is one), or on several devices with one "
+        "process each: cuda:0,cuda:1, all (GPUs), or cpu,cpu.",
+    ),
+]
 Workers = Annotated[
     str,
     typer.Option(
@@ -115,14 +123,31 @@ TrustRules = Annotated[
 ]
 
 
-def count_workers(text: str, devices: str) -> int | None:
-    """Return the processes that `--workers` requests; None = one per core when worthwhile."""
-    from rookery.base import MAX_PROCESSES, read_whole
-    from rookery.gpu import find_device
+def count_workers(text: str, places: Sequence[str]) -> int | None:
+    """Return the processes that `--workers` requests; None = one per core when worthwhile.
 
+    With several places `auto` is one process for each.
+    """
+    from rookery.base import MAX_PROCESSES, ConfigError, read_whole
+
+    if text == "auto" and len(places) > 1:
+        return len(places)
     if text == "auto":
-        return 0 if find_device(devices).type == "cuda" else None
-    return read_whole("--workers", text, (0, MAX_PROCESSES), words=", or auto")
+        return None if places[0] == "cpu" else 0
+    number = read_whole("--workers", text, (0, MAX_PROCESSES), words=", or auto")
+    if number < len(places) > 1:
+        raise ConfigError(
+            f"--workers is {number}, expected at least one for each of {len(places)} devices; "
+            "use more workers or fewer devices"
+        )
+    return number
+
+
+def evaluation_places(devices: str) -> list[str]:
+    """Return the devices of `--devices`, one for each process that evaluates."""
+    from rookery.gpu import find_places
+
+    return list(map(str, find_places(devices)))
 
 
 def check_new_files(*paths: Path | None) -> None:

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent
-from rookery.interface.progress import batches, mean_share, time_left, trainers
+from rookery.interface.progress import batches, load, mean_share, time_left, trainers
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import Line
 from rookery.interface.watch.curve import Curve, Flow
@@ -49,9 +49,11 @@ def rows(status: RunStatus) -> Iterator[Row]:
     if history.measurements:
         yield "strength", _strength(history)
         yield "", _measure(history)
-    if usage := history.usage:
-        busy, memory = _share(usage["busy"]), count(usage["memory_mb"])
-        yield "device", Flow(f"{busy} busy", f"{memory} MB in use")
+    if gpus := history.usages:
+        loads = (f"{name} {load(each['busy'], each['memory_mb'])}" for name, each in gpus.items())
+        yield "devices", Flow(*loads)
+    elif usage := history.usage:
+        yield "device", Flow(load(usage["busy"], usage["memory_mb"]))
     elif note := history.start.get("device_note"):
         yield "device", Text(note)
     used = history.last.get("fallbacks", {})

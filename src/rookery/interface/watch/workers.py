@@ -1,6 +1,6 @@
 """Tables of a run's workers and notes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from rich.table import Column, Table
@@ -23,7 +23,8 @@ def extra_lines(workers: Sequence[Line]) -> int:
 def trainer_table(history: RunHistory, lines: int) -> Table:
     """Return a table of the ranks, the slowest if `lines` is too few for all, and their sum."""
     ranks = history.learning["ranks"]
-    numbers = ("updates", "rows", "rows/s", "comm.", "waited", "sent MB", "MB")
+    memory = "MB+GPU" if any(rank.get("device_mb") for rank in ranks) else "MB"
+    numbers = ("updates", "rows", "rows/s", "comm.", "waited", "sent MB", memory)
     table = _table("trainer", "device", numbers=numbers)
     for rank in _fitting(ranks, lines, lambda rank: rank["rows_per_second"]):
         table.add_row(rank["name"], rank["device"], count(rank["updates"]), *_rank_cells([rank]))
@@ -35,10 +36,11 @@ def trainer_table(history: RunHistory, lines: int) -> Table:
 
 def _rank_cells(ranks: Sequence[Line]) -> list[str]:
     """Return the cells of one or several ranks: sums, and means of shares of time."""
-    rows, rate, sent, memory = (
-        count(sum(rank[name] for rank in ranks))
-        for name in ("rows", "rows_per_second", "sent_mb", "memory_mb")
+    rows, rate, sent, memory, reserved = (
+        count(sum(rank.get(name, 0) for rank in ranks))
+        for name in ("rows", "rows_per_second", "sent_mb", "memory_mb", "device_mb")
     )
+    memory += f"+{reserved}" if reserved != "0" else ""
     communication, waited = (
         mean_share([rank[name] for rank in ranks]) for name in ("communication", "waited")
     )
@@ -47,18 +49,26 @@ def _rank_cells(ranks: Sequence[Line]) -> list[str]:
 
 def actor_table(workers: Sequence[Line], lines: int) -> Table:
     """Return a table of the actors, the worst if `lines` is too few for all, and their sum."""
-    table = _table("actor", numbers=("positions/s", "MB", "failures"))
+    columns = {"positions/s": "positions_per_second", "MB": "memory_mb", "failures": "failures"}
+    has_gpu = any(worker.get("device_mb") for worker in workers)
+    if has_gpu:
+        columns["GPU MB"] = "device_mb"
+    loads = ("GPU load",) if has_gpu else ()
+    table = _table("actor", numbers=(*columns, *loads))
     for worker in _fitting(workers, lines, lambda w: (-w["failures"], w["positions_per_second"])):
         style = "yellow" if worker["failures"] else ""
-        table.add_row(worker["name"], *_actor_cells([worker]), style=style)
+        table.add_row(worker["name"], *_actor_cells([worker], columns.values()), style=style)
     if len(workers) > 1:
-        table.add_row(f"all {len(workers)}", *_actor_cells(workers), style="bold")
+        cells = _actor_cells(workers, columns.values())
+        table.add_row(f"all {len(workers)}", *cells, style="bold")
     return table
 
 
-def _actor_cells(workers: Sequence[Line]) -> list[str]:
-    names = ("positions_per_second", "memory_mb", "failures")
-    return [count(sum(worker[name] for worker in workers)) for name in names]
+def _actor_cells(workers: Sequence[Line], names: Collection[str]) -> list[str]:
+    """Return the sums of one or several actors, and the mean load of their GPUs if measured."""
+    sums = [count(sum(worker.get(name, 0) for worker in workers)) for name in names]
+    loads = [worker["device_busy"] for worker in workers if worker.get("device_busy") is not None]
+    return [*sums, mean_share(loads)] if loads else sums
 
 
 def note_table(notes: Sequence[Note], *, in_full: bool) -> Table:

@@ -119,7 +119,7 @@ class ActorPool:
     def actors(self) -> ActorStatus:
         """How many actors there are, and how stale their weights."""
         staleness = mean(self._staleness) if self._staleness else 0.0
-        return ActorStatus(*self.count(), staleness)
+        return ActorStatus(*self.count(), staleness, tuple(self.pool.stats().values()))
 
     def count(self) -> tuple[int, int]:
         """Return how many actors are ready, and how many there are, without those that leave."""

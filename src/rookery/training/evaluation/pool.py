@@ -40,17 +40,22 @@ def play_match_over(
     workers: int | None,
     on_note: OnNote,
     cluster: str = "",
+    devices: Sequence[str] = (),
 ) -> MatchReport:
     """Play a match with some number of workers: 0 = in this process, None = as many as worthwhile.
 
     `on_note` is told of workers that fail; `cluster` is the address of a Ray cluster to run on.
+    Worker n evaluates networks on device n of `devices`, modulo their number.
     """
     with one_thread_for_nets():
         a, b = (_resolve(player, game, on_note) for player in (a, b))
         if a.is_on_gpu() or b.is_on_gpu():
-            plan = replace(plan, smallest_part=PAIRS_ON_GPU)
+            pairs_each = -(-plan.games // (2 * max(1, len(devices))))
+            plan = replace(plan, smallest_part=min(PAIRS_ON_GPU, pairs_each))
         task = MatchTask(source_of(game), plan, a, b, game.digest)
-        (results,) = evaluate([task], workers=workers, on_note=on_note, cluster=cluster)
+        (results,) = evaluate(
+            [task], workers=workers, on_note=on_note, cluster=cluster, devices=devices
+        )
         return task.combine(results)
 
 
@@ -62,12 +67,15 @@ def measure_over(
     workers: int | None,
     on_note: OnNote,
     cluster: str = "",
+    devices: Sequence[str] = (),
 ) -> list[Strength]:
     """Return the strength of each player by the game's test; see `play_match_over`."""
     with one_thread_for_nets():
         resolved = [_resolve(player, game, on_note) for player in players]
         tasks = [StrengthTask(source_of(game), each, seed, game.digest) for each in resolved]
-        results = evaluate(tasks, workers=workers, on_note=on_note, cluster=cluster)
+        results = evaluate(
+            tasks, workers=workers, on_note=on_note, cluster=cluster, devices=devices
+        )
         return [task.combine(found) for task, found in zip(tasks, results, strict=True)]
 
 
@@ -79,24 +87,32 @@ def _resolve(player: PlayerSpec, game: Game, on_note: OnNote) -> PlayerSpec:
 
 
 def evaluate(
-    tasks: Sequence[EvaluationTask], *, workers: int | None, on_note: OnNote, cluster: str = ""
+    tasks: Sequence[EvaluationTask],
+    *,
+    workers: int | None,
+    on_note: OnNote,
+    cluster: str = "",
+    devices: Sequence[str] = (),
 ) -> list[list[PartResult]]:
-    """Return the results of all parts of all tasks."""
-    queue = TaskQueue(tasks)
+    """Return the results of all parts of all tasks; see `play_match_over`."""
+    queue, is_on_gpu = TaskQueue(tasks), any(device != "cpu" for device in devices)
     with closing(Cluster(cluster)) if cluster else nullcontext() as ray:
-        number = _worthwhile(len(queue.parts), ray) if workers is None else workers
+        number = workers or 0
+        if workers is None or (ray is not None and not workers):
+            number = _worthwhile(len(queue.parts), ray, is_on_gpu=is_on_gpu)
         if not number and ray is None:
             return [[task.measure_part(part) for part in range(task.parts)] for task in tasks]
         number = max(1, min(number, len(queue.parts)))
-        with closing(EvaluationPool(number, on_note=on_note, cluster=ray)) as pool:
+        with closing(EvaluationPool(number, on_note=on_note, cluster=ray, devices=devices)) as pool:
             pool.run(queue)
     return queue.results()
 
 
-def _worthwhile(parts: int, cluster: Cluster | None) -> int:
+def _worthwhile(parts: int, cluster: Cluster | None, *, is_on_gpu: bool) -> int:
     """Return the number of workers that saves time, 0 if none does."""
     if cluster is not None:
-        return cluster.capacity().cpus
+        capacity = cluster.capacity()
+        return capacity.gpus if is_on_gpu else capacity.cpus
     cores = available_cores()
     return cores if cores > 1 and parts >= MIN_PARTS else 0
 
@@ -104,8 +120,15 @@ def _worthwhile(parts: int, cluster: Cluster | None) -> int:
 class EvaluationPool:
     """Evaluation workers, in processes of this machine or on a cluster."""
 
-    def __init__(self, size: int, *, on_note: OnNote, cluster: Cluster | None = None) -> None:
-        self._size, self._cluster = size, cluster
+    def __init__(
+        self,
+        size: int,
+        *,
+        on_note: OnNote,
+        cluster: Cluster | None = None,
+        devices: Sequence[str] = (),
+    ) -> None:
+        self._size, self._cluster, self._devices = size, cluster, devices or ("",)
         self._pool = WorkerPool(
             "evaluation worker", size, self._start, on_event=lambda event: on_note(str(event))
         )
@@ -133,8 +156,15 @@ class EvaluationPool:
         queue.share(self._pool)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
+        device = self._devices[number % len(self._devices)]
         if self._cluster is not None:
-            limits = thread_limits(1)
-            return self._cluster.start(name, evaluation_worker, None, environment=limits)
+            gpus, limits = float(device not in ("", "cpu")), thread_limits(1)
+            return self._cluster.start(
+                name,
+                evaluation_worker,
+                "cuda:0" if gpus else device,  # of those that Ray shows to the worker
+                gpus=gpus,
+                environment=limits,
+            )
         limits = thread_limits(max(1, available_cores() // self._size))
-        return ProcessWorker(name, evaluation_worker, None, environment=limits)
+        return ProcessWorker(name, evaluation_worker, device, environment=limits)

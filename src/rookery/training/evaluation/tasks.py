@@ -162,8 +162,11 @@ def one_thread_for_nets() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def evaluation_worker(channel: Channel, job: None) -> None:
-    """Run the parts that the coordinator asks for, until the channel closes."""
+def evaluation_worker(channel: Channel, job: str) -> None:
+    """Run the parts that the coordinator asks for, until the channel closes.
+
+    The job is the device that evaluates networks; empty = the one that the tasks name.
+    """
     tasks = Tasks(())
     with one_thread_for_nets():
         channel.send(Ready(__version__))
@@ -172,4 +175,4 @@ def evaluation_worker(channel: Channel, job: None) -> None:
                 case Tasks() as tasks:
                     continue
                 case RunPart() as message:
-                    channel.send(run_part(tasks, message))
+                    channel.send(run_part(tasks, message, device=job))

@@ -144,7 +144,7 @@ class TrainerPool:
         return self._report.build(
             updates,
             rows_per_second=updates * self.config.batch_size / (time.perf_counter() - begun),
-            memory={number: stats.memory_mb for number, stats in self._pool.stats().items()},
+            workers=self._pool.stats(),
         )
 
     def drain(self) -> LearnReport | None:

@@ -12,6 +12,7 @@ from rookery.learning import (
     weighted_losses,
 )
 from rookery.training.trainers.messages import Learned
+from rookery.workers import WorkerStats
 
 MIN_SECONDS = 1e-9
 """Keeps rates finite."""
@@ -28,13 +29,13 @@ class TrainerReport:
         self._learning_rate = 0.0
 
     def build(
-        self, updates: int, *, rows_per_second: float, memory: Mapping[int, int]
+        self, updates: int, *, rows_per_second: float, workers: Mapping[int, WorkerStats]
     ) -> LearnReport:
-        """Return the report; `memory` is the megabytes that each trainer uses."""
+        """Return the report; `workers` is what the pool knows about each trainer."""
         if reports := [r.result.report for _, r in self.replies if r.result.report is not None]:
             self._losses = weighted_losses(reports, [report.rows for report in reports])
             self._learning_rate = reports[-1].learning_rate
-        stats = [_rank_stats(n, reply, memory.get(n, 0)) for n, reply in self.replies]
+        stats = [_rank_stats(n, reply, workers.get(n)) for n, reply in self.replies]
         return LearnReport(
             updates=updates,
             rows=updates * self.config.batch_size,
@@ -45,7 +46,7 @@ class TrainerReport:
         )
 
 
-def _rank_stats(number: int, reply: Learned, memory_mb: int) -> RankStats:
+def _rank_stats(number: int, reply: Learned, worker: WorkerStats | None) -> RankStats:
     report, traffic = reply.result.report, reply.result.traffic
     own_seconds = max(reply.result.seconds - traffic.blocked, MIN_SECONDS)
     all_seconds = max(reply.result.seconds + reply.idle_seconds, MIN_SECONDS)
@@ -59,5 +60,6 @@ def _rank_stats(number: int, reply: Learned, memory_mb: int) -> RankStats:
         communication=traffic.blocked / all_seconds,
         waited=reply.idle_seconds / all_seconds,
         sent_mb=traffic.sent / 2**20,
-        memory_mb=memory_mb,
+        memory_mb=worker.memory_mb if worker else 0,
+        device_mb=worker.device_mb if worker else 0,
     )
