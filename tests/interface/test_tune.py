@@ -94,7 +94,7 @@ def test_a_signal_ends_all_trials_of_all_workers(
 
     def interrupted(stopping: Stopping) -> None:
         checks.append(stopping)
-        if len(checks) == 20:
+        if len(checks) == 3:  # the trials have begun
             os.kill(os.getpid(), signal.SIGINT)
         check(stopping)
 
