@@ -52,7 +52,8 @@ class GivenGames:
     @property
     def note(self) -> str:
         """One line that says what was read."""
-        read = f"read {self.games:,} games, {self.positions:,} positions, from "
+        games = f"{self.games:,} game{'' if self.games == 1 else 's'}"
+        read = f"read {games}, {self.positions:,} positions, from "
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in self.skipped.items())
         left_out = f"; skipped {sum(self.skipped.values()):,}: {reasons}" if reasons else ""
         example = f" (the first is {self.example})" if self.example else ""
