@@ -162,8 +162,9 @@ def test_killed_actors_are_replaced_and_nothing_received_is_lost(tmp_path: Path)
     train(folder, Disturbance(2, kill_two))
     check_rows(folder)
     notes = [line["note"] for line in lines(folder, "note")]
-    assert len(notes) == 2
-    assert all("killed by SIGKILL; restarting in" in note for note in notes)
+    failures = [note for note in notes if " is slow: " not in note]  # as it may be, here
+    assert len(failures) == 2
+    assert all("killed by SIGKILL; restarting in" in note for note in failures)
     assert not actors()
 
 
