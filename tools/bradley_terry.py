@@ -1,4 +1,4 @@
-"""Ratings of many players from a table of their results, by the model of Bradley and Terry."""
+"""Ratings of many players from a table of single games, for `make_chess_ladder.py`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rookery.arena.rating.bradley_terry import fit_strengths
 from rookery.arena.rating.elo import ELO_PER_NAT, Z95
 from rookery.base import ConfigError
 
@@ -33,38 +34,16 @@ def fit_ratings(
     points = np.asarray(points, np.float64)
     met = (points + points.T) > 0
     _check_table(names, points, met)
-    strengths, covariance = _fit(points + 0.5 * met)
-    variances, shift = np.diag(covariance), 0.0
-    if anchor is not None:
-        fixed = list(names).index(anchor[0])
-        variances = variances - 2 * covariance[fixed] + covariance[fixed, fixed]
-        shift = anchor[1] - ELO_PER_NAT * float(strengths[fixed])
-    elos = ELO_PER_NAT * strengths + shift
-    margins = ELO_PER_NAT * Z95 * np.sqrt(np.maximum(0, variances))
+    fixed = np.full(len(names), np.nan)
+    fixed[list(names).index(anchor[0]) if anchor else 0] = 0.0
+    strengths, covariance = fit_strengths(points + 0.5 * met, fixed)
+    if anchor is None:
+        to_mean = np.eye(len(names)) - 1 / len(names)
+        strengths, covariance = to_mean @ strengths, to_mean @ covariance @ to_mean
+    elos = ELO_PER_NAT * strengths + (anchor[1] if anchor else 0.0)
+    margins = ELO_PER_NAT * Z95 * np.sqrt(np.maximum(0, np.diag(covariance)))
     rows = zip(names, elos.tolist(), margins.tolist(), strict=True)
     return tuple(Rating(name, elo, elo - margin, elo + margin) for name, elo, margin in rows)
-
-
-def _fit(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return log strengths [K] of mean 0 and their covariance [K, K], by Newton's method.
-
-    The likelihood depends on differences alone, so its curvature along (1, ..., 1) is 0. The
-    pseudo-inverse ignores that direction, which keeps the mean at 0. A step changes no difference
-    by more than 1: the curvature then grows by a factor of e at most, and the likelihood
-    increases with every step.
-    """
-    games = points + points.T
-    strengths = np.zeros(len(points))
-    while True:
-        expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
-        gradient = (points - games * expected).sum(axis=1)
-        information = games * expected * expected.T
-        curvature = np.diag(information.sum(axis=1)) - information
-        covariance = np.linalg.pinv(curvature, hermitian=True).astype(np.float64)
-        step = covariance @ gradient
-        strengths = strengths + step / max(1.0, float(np.ptp(step)))
-        if np.abs(step).max() < 1e-6:
-            return strengths, covariance
 
 
 def _check_table(names: Sequence[str], points: NDArray[np.float64], met: NDArray[np.bool_]) -> None:

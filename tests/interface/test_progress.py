@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rookery.arena import Strength
+from rookery.arena import RatingEstimate, Strength
 from rookery.gpu import GpuUsage
 from rookery.interface import progress
 from rookery.interface.formatting import count, duration, elo
-from rookery.interface.progress import plain_line, progress_for
+from rookery.interface.progress import plain_line, progress_for, strength_line
 from rookery.interface.run_history import Measurement, RunHistory
 from rookery.learning import LearnReport, LossMeans, RankStats
 from rookery.selfplay import SelfPlayReport
@@ -113,6 +113,25 @@ def test_what_is_not_known_yet_is_left_out() -> None:
 def test_strength_before_a_resume_is_shown_until_the_next_measurement() -> None:
     report = Progress("learning", 3, 0.5, 10.0, played=PLAYED)
     assert "errors 7.0 %" in plain_line(report, PAST)
+
+
+def test_elo_is_shown_with_its_interval() -> None:
+    line = plain_line(replace(REPORT, elo=RatingEstimate(512.4, 455.0, 569.6)), PAST)
+    assert "errors 2.5 %  Elo 512 (455 to 570)" in line
+    assert "Elo" not in plain_line(REPORT, PAST)
+    facts = progress.describe(replace(REPORT, elo=RatingEstimate(512.4, 455.0, 569.6)), PAST)
+    assert facts["Elo"] == "512" and facts["95 % interval"] == "455 to 570"
+    assert len(facts) % 2 == 0
+
+
+def test_elo_before_a_resume_is_shown_until_the_next_measurement() -> None:
+    past = RunHistory()
+    result = {"random": [0, 0, 1, 2, 5]}
+    games = {"simulations": 16, "anchors": {"random": 0.0}, "results": result, "took": 1.0}
+    past.add([{"kind": "elo", "iteration": 4, "seconds": 9.0, **games}])
+    assert past.elo is not None and past.damaged == 0
+    line = strength_line(Progress("learning", 5, 0.5, 10.0, played=PLAYED), past)
+    assert f"Elo {past.elo.elo:.0f} (" in line
 
 
 def test_a_measurement_belongs_to_the_iteration_that_was_made() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Mistake, Rookery
+from own_rules import marked_rules
 from rookery.games import load_game
 from rookery.nets import NetConfig, build_net
 from rookery.training import RunFolder, recipe_for
@@ -148,7 +149,62 @@ def test_a_missing_engine_names_its_package(
 
 
 def test_a_run_of_another_game_cannot_climb(mistake: Mistake, finished_run: Path) -> None:
-    assert "plays tictactoe, not chess" in mistake("rate", finished_run)
+    told = mistake("rate", finished_run, "--ladder", "stockfish")
+    assert "the ladder stockfish is for chess, not tictactoe" in told
+    assert "plays tictactoe, not chess" in mistake("rate", finished_run, "--game", "chess")
+
+
+def test_a_run_is_rated_on_the_ladder_of_its_game(rookery: Rookery, finished_run: Path) -> None:
+    answer = rookery("rate", finished_run, "--games", 20, "--simulations", 2, "--json")
+    found = json.loads(answer.out)
+    assert answer.code == 0 and found["ladder"] == "tictactoe" and found["games"] == 20
+    assert {row["rung"]["player"] for row in found["rungs"]} >= {"random", "minimax:1", "solver"}
+
+
+def test_a_player_without_a_network_names_its_game(rookery: Rookery) -> None:
+    few = ("--games", 12, "--game", "tictactoe", "--rungs", "random,minimax:1", "--json")
+    assert json.loads(rookery("rate", "solver~50", *few).out)["ladder"] == "tictactoe"
+
+
+def test_workers_rate_a_player(rookery: Rookery) -> None:
+    few = ("rate", "minimax:2", "--game", "tictactoe", "--games", 24, "--json", "--workers")
+    answers = [rookery(*few, number) for number in (1, 2)]
+    assert [answer.code for answer in answers] == [0, 0] and not answers[1].err
+    assert answers[0].out == answers[1].out and json.loads(answers[0].out)["games"] == 24
+
+
+def test_the_opponents_of_a_game_of_your_own_are_rated_first(
+    rookery: Rookery, tmp_path: Path
+) -> None:
+    path, _ = marked_rules(tmp_path)
+    few = ("--games", 8, "--rungs", "random,minimax:1", "--json")
+    answer = rookery("rate", "minimax:2", "--game", path, *few)
+    found = json.loads(answer.out)
+    assert answer.code == 0 and found["ladder"] == "mine"
+    assert "mine has no ladder; rating random, minimax:1 first" in answer.err
+    assert [row["rung"]["games"] for row in found["rungs"]] == [40, 40]
+
+
+def test_the_history_of_a_run_is_a_table_that_is_cheap_to_repeat(
+    rookery: Rookery, chess_run: Path
+) -> None:
+    few = ("rate", chess_run, "--history", "--games", 8, "--simulations", 0, "--devices", "cpu")
+    found = json.loads(rookery(*few, "--json").out)
+    assert [row["iteration"] for row in found["history"]] == [1, 2]
+    assert all(row["low"] < row["elo"] < row["high"] for row in found["history"])
+    assert all(row["games"] >= 8 for row in found["history"])
+    assert found["anchors"] == {"random": -256, "minimax:1": -65, "minimax:2": 36}
+    kept = (chess_run / "elo.jsonl").read_text()
+    answer = rookery(*few)
+    assert answer.code == 0 and (chess_run / "elo.jsonl").read_text() == kept
+    for heading in ("iteration", "Elo", "95 % interval", "games", "random -256"):
+        assert heading in answer.out
+
+
+def test_only_a_run_has_a_history(mistake: Mistake, tmp_path: Path) -> None:
+    assert "is not a run folder" in mistake("rate", tmp_path / "nowhere", "--history")
+    empty = RunFolder.create(tmp_path / "run", recipe_for("tictactoe"))
+    assert "has no weights yet" in mistake("rate", empty.path, "--history")
 
 
 def test_matches_of_chess_begin_from_the_book(rookery: Rookery) -> None:

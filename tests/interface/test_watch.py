@@ -159,6 +159,22 @@ def test_every_figure_is_shown(folder: RunFolder) -> None:
     assert "trainer" not in seen and "actor" not in seen
 
 
+def test_elo_is_fitted_to_all_games_and_shown_with_its_interval(folder: RunFolder) -> None:
+    stats = tell(folder)
+    assert "Elo" not in rendered(look(folder))
+    common = {"simulations": 16, "anchors": {"random": 0.0, "minimax:1": None}, "took": 1.0}
+    first, second = {"random": [0, 0, 2, 2, 4]}, {"20": [0, 1, 2, 2, 3], "random": [0, 0, 0, 0, 8]}
+    stats.append("elo", 20, seconds=120.0, results=first, **common)
+    stats.append("elo", 40, seconds=240.0, results=second, **common)
+    stats.append("elo", 50, seconds=300.0, results={"random": [1]}, **common)
+    status = look(folder)
+    ratings = status.history.ratings
+    assert list(ratings) == [20, 40] and 0 < ratings[20].elo < ratings[40].elo
+    last = ratings[40]
+    expected = f"{last.elo:.0f} ({last.low:.0f} to {last.high:.0f})  iteration 40"
+    assert expected in rendered(status) and status.damaged == 1
+
+
 def test_batches_of_the_network_are_shown_if_they_were_recorded(folder: RunFolder) -> None:
     stats, line = tell(folder, count=1), iteration(2)
     assert "useful" not in rendered(look(folder)), "a run of an earlier version"

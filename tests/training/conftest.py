@@ -24,6 +24,7 @@ TINY = [
     "run.checkpoint_every=2",
     "run.strength_every=0",
     "run.strength_simulations=2",
+    "run.elo_games=0",
     "run.inference=float32",
     "net.width=8",
     "net.depth=1",

@@ -109,21 +109,23 @@ def best_actions(scores: NDArray[Any], mask: NDArray[np.bool_]) -> Actions:
     return actions
 
 
-def sample_boards(game: Game, count: int) -> NDArray[np.float32]:
-    """Return planes [count, P, H, W] of positions from random games, spread over all plies.
-
-    The positions are not terminal, and they are the same in every call.
-    """
+def sample_states(game: Game) -> States:
+    """Return positions of random games, not terminal, ply by ply; the same in every call."""
     stream, states, found = generator(0, "sample boards"), game.new_states(SAMPLED_GAMES), []
     for _ in range(game.max_plies):
         states = states[outcomes(game, states) == ONGOING]
         if not len(states):
             break
-        found.append(planes(game, states))
+        found.append(states.copy())
         play_each(game, states, random_actions(legal_mask(game, states), stream))
-    boards = np.concatenate(found)
-    chosen: NDArray[np.float32] = boards[np.linspace(0, len(boards) - 1, count).astype(int)]
-    return chosen
+    return np.concatenate(found)
+
+
+def sample_boards(game: Game, count: int) -> NDArray[np.float32]:
+    """Return planes [count, P, H, W] of positions from random games, spread over all plies."""
+    states = sample_states(game)
+    chosen = np.linspace(0, len(states) - 1, count).astype(int)
+    return planes(game, states[chosen])
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from rookery.arena.openings import Opening, draw_openings
-from rookery.arena.pairs import GamesInFlight, MatchGame
+from rookery.arena.pairs import MatchGame, play_pairs
 from rookery.arena.player import Player
 from rookery.arena.rating.elo import EloDifference, elo_difference
 from rookery.base import ConfigError, generator
@@ -96,12 +96,8 @@ class MatchReport:
 
 def play_part(game: Game, a: Player, b: Player, openings: Sequence[Opening]) -> list[MatchGame]:
     """Play two games from each opening, all in lockstep."""
-    pairs = GamesInFlight(game, a, [b], len(openings))
-    for slot, opening in enumerate(openings):
-        pairs.start_pair(slot, opening, 0)
-    while pairs.play_ply():
-        pass
-    return [each for _, pair in pairs.take_finished() for each in pair]
+    played = play_pairs(game, a, [b], [(0, opening) for opening in openings])
+    return [each for _, pair in played for each in pair]
 
 
 def part_seed(seed: int, part: int, *, side: int) -> int:

@@ -22,6 +22,11 @@ def has_book(game: Game) -> bool:
     return game.name in BOOKS
 
 
+def default_plies(game: Game) -> int:
+    """Return the length of random openings, unless the user chooses one: 2 to 4 plies."""
+    return min(4, max(2, game.max_plies // 10))
+
+
 def draw_openings(
     game: Game, count: int, *, plies: int, seed: int, from_book: bool
 ) -> list[Opening]:

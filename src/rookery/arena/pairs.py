@@ -1,6 +1,6 @@
 """Pairs of games from one opening: a player against its opponents, all games in lockstep."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -123,3 +123,22 @@ class GamesInFlight:
         moves = tuple(self._histories.moves[g][len(opening) :])
         fault, result = self._faults.pop(g, ""), int(self._results[g])
         return MatchGame(opening, moves, g % 2 == 0, result, fault)
+
+
+def play_pairs(
+    game: Game,
+    player: Player,
+    opponents: Sequence[Player],
+    pairs: Sequence[tuple[int, Opening]],
+    check: Callable[[], None] = lambda: None,
+) -> list[tuple[int, Pair]]:
+    """Play pairs of games in lockstep; each has an opponent, by its index, and an opening.
+
+    `check` is called after every ply and may raise.
+    """
+    in_flight = GamesInFlight(game, player, opponents, len(pairs))
+    for slot, (opponent, opening) in enumerate(pairs):
+        in_flight.start_pair(slot, opening, opponent)
+    while in_flight.play_ply():
+        check()
+    return list(in_flight.take_finished())

@@ -80,9 +80,14 @@ def percent(share: float) -> str:
 
 
 def rating(estimate: RatingEstimate) -> str:
-    """Format a rating with its 95 % interval; an unbounded end is a question mark."""
+    """Format a rating with its 95 % interval."""
+    return f"{estimate.elo:.0f} (95 % interval {interval(estimate)})"
+
+
+def interval(estimate: RatingEstimate) -> str:
+    """Format the 95 % interval of a rating; an unbounded end is a question mark."""
     low, high = (f"{end:.0f}" if isfinite(end) else "?" for end in (estimate.low, estimate.high))
-    return f"{estimate.elo:.0f} (95 % interval {low} to {high})"
+    return f"{low} to {high}"
 
 
 def elo(difference: float) -> str:

@@ -6,7 +6,7 @@ solver            perfect play, for connect4 and tictactoe
 stockfish:1350    chess: Stockfish limited to that UCI_Elo
 fairy:-10         chess: Fairy-Stockfish at that skill level
 uci:COMMAND       chess: any UCI engine; uci:COMMAND?Hash=64&nodes=1000 with options and a limit
-minimax:2~30      with 30 % random moves; also for stockfish and fairy
+minimax:2~30      with 30 % random moves; also for solver, stockfish and fairy
 RUN               the newest network of a run folder, with 100 simulations per move
 RUN:400           the same with 400; RUN:0 is the network alone
 RUN@120:400       its network of iteration 120
@@ -89,7 +89,7 @@ def read_net(
     The error for an unknown name suggests the nearest of `others`, run folders and games.
     `trust_rules` allows executing the rules file of a run.
     """
-    if text == "solver" or is_named_player(text):
+    if is_named_player(text):
         return None
     if Path(text).is_dir():
         return _net_of_run(Path(text), iteration, simulations, trust_rules)
@@ -135,7 +135,7 @@ def split_members(text: str) -> list[str]:
 
 def _names_player(text: str) -> bool:
     parts = _RUN.fullmatch(text)
-    if is_named_player(text) or text == "solver":
+    if is_named_player(text):
         return True
     if parts is None or parts["path"] in shipped_names():
         return parts is not None
@@ -203,7 +203,7 @@ def read_player_spec(
     """Return the specification of the player that `text` names, with default `simulations`."""
     net = read_net(text, simulations=simulations, trust_rules=trust_rules)
     if net is None:
-        return PlayerSpec("solver") if text == "solver" else PlayerSpec("plain", name=text)
+        return PlayerSpec("plain", name=text)
     if net.game.name != game.name:
         raise ConfigError(
             f"{text} plays {net.game.name}, not {game.name}; choose a run of {game.name}"

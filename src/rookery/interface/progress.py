@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
-from rookery.interface.formatting import count, duration, percent
+from rookery.interface.formatting import count, duration, interval, percent
 from rookery.interface.run_history import RunHistory, read_history
 from rookery.training import Progress, ProgressCallback, RunFolder
 
@@ -57,7 +57,7 @@ class ProgressDisplay:
         self._folder, self._console, self._live = folder, console, live
         self._past: RunHistory | None = None
         self._last = time.monotonic()
-        self._strength: object = None
+        self._measured: tuple[object, object] = (None, None)
         self._noted = 0
 
     def __call__(self, report: Progress) -> None:
@@ -66,8 +66,9 @@ class ProgressDisplay:
         for note in report.notes[self._noted :]:
             self._console.print(f"note: {note}", soft_wrap=True)
         self._noted = len(report.notes)
-        is_measured = report.strength is not self._strength
-        self._strength = report.strength
+        measured = report.strength, report.elo
+        is_measured = any(a is not b for a, b in zip(measured, self._measured, strict=True))
+        self._measured = measured
         if self._live:
             if is_measured:
                 self._console.print(strength_line(report, past), soft_wrap=True)
@@ -112,6 +113,9 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
         "errors": percent(strength.errors) if strength else UNKNOWN,
         "time left": "measuring" if is_measuring(report) else left,
     }
+    if elo := report.elo or past.elo:
+        facts["Elo"] = f"{elo.elo:.0f}"
+        facts["95 % interval"] = interval(elo)
     if played and played.batches:
         facts["mean batch"] = f"{count(played.mean_batch)} rows"
         facts["useful rows"] = percent(100 * played.useful_rows)
@@ -192,7 +196,12 @@ def strength_line(report: Progress, past: RunHistory) -> str:
     """Return the line that a measurement leaves in the terminal."""
     facts = describe(report, past)
     when = f"{duration(report.seconds)}  {report.progress:4.0%}  iteration {facts['iteration']}"
-    return f"{when}  loss {facts['loss']}  errors {facts['errors']}"
+    return f"{when}  loss {facts['loss']}  errors {facts['errors']}{_elo(facts, '  ')}"
+
+
+def _elo(facts: dict[str, str], before: str = "") -> str:
+    """Return the Elo and its interval, or an empty string if it is not known."""
+    return f"{before}Elo {facts['Elo']} ({facts['95 % interval']})" if "Elo" in facts else ""
 
 
 def plain_line(report: Progress, past: RunHistory) -> str:
@@ -206,6 +215,7 @@ def plain_line(report: Progress, past: RunHistory) -> str:
         *(f"{facts[name]} {name}" for name in ("games", "positions/s", "simulations/s")),
         f"loss {facts['loss']}",
         f"errors {facts['errors']}",
+        _elo(facts) or UNKNOWN,
         UNKNOWN if is_measuring(report) else f"{facts['time left']} left",
         batches(facts.get("mean batch", UNKNOWN), facts.get("useful rows", UNKNOWN)),
         f"{facts['actors']} actors" if report.actors else UNKNOWN,

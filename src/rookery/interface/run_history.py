@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from rookery.arena import RatingEstimate
 from rookery.interface.stats_tail import Line, StatsTail
 from rookery.learning import LearnReport
 from rookery.replay import WindowStatistics
 from rookery.selfplay import SelfPlayReport
-from rookery.training import note_damage
+from rookery.training import EloMeasurement, history_of, note_damage
 
 NOTES_KEPT = 100
 
@@ -88,6 +89,11 @@ class _Measured:
 
 
 @dataclass(frozen=True)
+class _Rated(EloMeasurement):
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Noted:
     seconds: float
     note: str
@@ -127,6 +133,7 @@ class _Scaled:
 _CONTENT: dict[str, TypeAdapter[Any]] = {
     "iteration": TypeAdapter(_Iteration),
     "strength": TypeAdapter(_Measured),
+    "elo": TypeAdapter(_Rated),
     "note": TypeAdapter(_Noted),
     "started": TypeAdapter(_Begun),
     "resumed": TypeAdapter(_Begun),
@@ -156,6 +163,9 @@ class RunHistory:
         """The last load of every GPU, if there are several."""
         self.losses: list[float] = []
         self.measurements: list[Measurement] = []
+        self._elo: list[EloMeasurement] = []
+        self._ratings: dict[int, RatingEstimate] | None = {}
+        """Fitted when they are asked for; None if there are new games since."""
         self.notes: deque[Note] = deque(maxlen=NOTES_KEPT)
         self.answers: dict[str, Line] = {}
         """Answers to the requests of `rookery scale`, by name of the request."""
@@ -171,6 +181,23 @@ class RunHistory:
     def strength(self) -> Measurement | None:
         """The last measurement."""
         return self.measurements[-1] if self.measurements else None
+
+    @property
+    def ratings(self) -> dict[int, RatingEstimate]:
+        """The Elo of all iterations that were rated, in their order, by all games so far."""
+        if self._ratings is None:
+            self._ratings = history_of(self._elo).ratings()
+        return self._ratings
+
+    @property
+    def elo(self) -> RatingEstimate | None:
+        """The Elo of the last iteration that was rated."""
+        return list(self.ratings.values())[-1] if self.ratings else None
+
+    @property
+    def elo_simulations(self) -> int:
+        """Simulations per move in the games that ratings are based on."""
+        return self._elo[-1].simulations
 
     def add(self, lines: Iterable[Line]) -> None:
         """Add the lines that follow."""
@@ -205,6 +232,9 @@ class RunHistory:
             errors, label = line["strength"]["errors"], line["strength"]["label"]
             when = line["simulations"], line["iteration"], line["seconds"]
             self.measurements.append(Measurement(errors, label, *when))
+        elif self.kind == "elo":
+            self._elo.append(_CONTENT["elo"].validate_python(line))
+            self._ratings = None
         elif self.kind == "note":
             self.notes.append(Note(line["seconds"], line["note"]))
         elif self.kind == "scaled":

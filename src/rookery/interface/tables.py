@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from rookery.arena import MatchReport, Percentage, RatingReport, Strength, StrengthRow, WinDrawLoss
-from rookery.interface.formatting import count, elo, new_table, percent, rating, tenths
+from rookery.interface.formatting import (
+    count,
+    elo,
+    interval,
+    new_table,
+    percent,
+    rating,
+    tenths,
+)
+from rookery.training import EloHistory
 
 Column = tuple[str, Strength]
 """A heading, and the measurement below it."""
@@ -71,6 +80,26 @@ def rating_verdict(report: RatingReport) -> str:
         f"the ladder has a margin of +-{report.margin:.0f} there; "
         f"{count(report.distinct_games)} of {count(len(report.games))} games are distinct"
     )
+
+
+def history_table(history: EloHistory) -> Table:
+    """Return the Elo of all iterations that were rated."""
+    table = new_table(numbers=("iteration", "Elo", "95 % interval", "games"))
+    for iteration, each in history.ratings().items():
+        games = count(history.games(iteration))
+        table.add_row(count(iteration), count(each.elo), interval(each), games)
+    return table
+
+
+def anchor_line(history: EloHistory) -> str:
+    """Name the opponents that fix the scale, and those that were rated with the networks."""
+    fitted = history.fit()
+    shown = [
+        f"{name} {fitted[name].elo if rating is None else rating:.0f}"
+        for name, rating in history.anchors.items()
+        if rating is not None or name in fitted
+    ]
+    return f"the scale: {', '.join(shown)}"
 
 
 def _between(report: RatingReport) -> str:

@@ -6,7 +6,7 @@ from shlex import quote
 
 from rich.console import Console
 
-from rookery.interface.formatting import count, duration, percent, program
+from rookery.interface.formatting import count, duration, percent, program, rating
 from rookery.interface.progress import progress_for
 from rookery.interface.run_history import RunHistory, read_history
 from rookery.interface.stopping import Stopping
@@ -38,6 +38,12 @@ def summarise(folder: RunFolder, console: Console) -> None:
         console.print(
             f"  {percent(best.errors)} {best.label}, at {best.simulations} simulations per move "
             f"(iteration {best.iteration})",
+            soft_wrap=True,
+        )
+    if elo := past.elo:
+        console.print(
+            f"  Elo {rating(elo)}, at {past.elo_simulations} simulations per move "
+            f"(iteration {list(past.ratings)[-1]})",
             soft_wrap=True,
         )
     console.print("Next:", style="bold")

@@ -1,8 +1,10 @@
 """Training: settings, the run folder, the training loop, actors, trainers and evaluation."""
 
 from rookery.training.config import Config, RunConfig, apply, from_json, setting_names, to_json
+from rookery.training.elo import EloHistory, EloMeasurement, history_of
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.pool import measure_over, play_match_over
+from rookery.training.evaluation.rating import measure_ladder, rate_history, rate_over
 from rookery.training.factory import check_hardware, train
 from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.recipes import RECIPES, recipe_for
@@ -21,6 +23,8 @@ from rookery.workers import preload as _preload
 __all__ = [
     "RECIPES",
     "Config",
+    "EloHistory",
+    "EloMeasurement",
     "Identity",
     "InitialWeights",
     "Origin",
@@ -44,12 +48,16 @@ __all__ = [
     "find_checkpoints",
     "from_json",
     "game_spec",
+    "history_of",
     "keep_named",
     "load_shipped",
+    "measure_ladder",
     "measure_over",
     "note_damage",
     "parse_line",
     "play_match_over",
+    "rate_history",
+    "rate_over",
     "read_config",
     "read_identity",
     "read_space",

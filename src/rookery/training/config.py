@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from rookery.arena import is_named_player
 from rookery.base import (
+    MAX_GAMES,
     MAX_ITERATION,
     MAX_PROCESSES,
     MAX_SEED,
@@ -44,6 +46,9 @@ class RunConfig:
         "keep_checkpoints": (1, 10_000),
         "strength_every": (0, MAX_ITERATION),
         "strength_simulations": (0, MAX_SIMULATIONS),
+        "elo_games": (0, MAX_GAMES),
+        "elo_simulations": (0, MAX_SIMULATIONS),
+        "elo_share": (0, 1),
         "max_lag": (0, 1000),
         "cooldown_seconds": (0, 10_000_000),
     }
@@ -64,6 +69,16 @@ class RunConfig:
     """Iterations between measurements of strength; 0 = never."""
     strength_simulations: int = 32
     """Simulations per move when strength is measured."""
+    elo_games: int = 64
+    """Games that each measurement of strength plays at most, against earlier networks of the run
+    and fixed anchors, for Elo over the iterations; 0 = none."""
+    elo_simulations: int = 16
+    """Simulations per move in these games."""
+    elo_share: float = 0.05
+    """Share of the run's time that these games may take; with less time left, fewer are played."""
+    elo_anchors: str = "auto"
+    """Fixed opponents in these games, as in random,minimax:2,stockfish:1350; auto = random and
+    minimax players."""
     devices: str = "auto"
     """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), all = all GPUs of the machine,
     or auto = a GPU if any."""
@@ -96,6 +111,12 @@ class RunConfig:
             read_whole("run.actors", self.actors, (0, MAX_PROCESSES), words=", or auto")
         if self.mode not in MODES:
             raise UnknownName("run.mode", self.mode, MODES)
+        names = [name.strip() for name in self.elo_anchors.split(",")]
+        if self.elo_anchors != "auto" and not all(map(is_named_player, names)):
+            raise ConfigError(
+                f"run.elo_anchors is {self.elo_anchors!r}, expected auto, or players such as "
+                "random,minimax:2"
+            )
         known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS))
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)

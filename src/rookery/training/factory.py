@@ -21,6 +21,7 @@ from rookery.training.measuring import LocalMeter
 from rookery.training.parts import (
     backends_on,
     fallback_notes,
+    is_gpu,
     new_evaluator,
     new_learner,
     new_self_player,
@@ -189,7 +190,7 @@ class _Builder:
         self._note_backend(player.evaluator)
         self._adapt_games(player.games)
         selfplay = LocalSelfPlay(player, kind=self.device.type, moves=run.moves)
-        return selfplay, LocalMeter(self.run, self.game, player.evaluator)
+        return selfplay, LocalMeter(self.run, self.game, player.evaluator, self._rival_evaluator)
 
     def _actors(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
         evaluator = new_evaluator(
@@ -211,6 +212,14 @@ class _Builder:
     def _note_backend(self, evaluator: CpuEvaluator | GpuEvaluator) -> None:
         for note in fallback_notes(evaluator):
             self.run.fall_back("inference", note)
+
+    def _rival_evaluator(self, net: nn.Module) -> CpuEvaluator | GpuEvaluator:
+        """Return an evaluator of an earlier network of the run, in float32 on the CPU.
+
+        Of other backends some would be compiled for it, which takes longer than a few games.
+        """
+        backend = self.backend if is_gpu(self.device) else "float32"
+        return new_evaluator(self.game, self.config, net, device=self.device, backend=backend)
 
     def _adapt_games(self, games: int) -> None:
         asked = self.config.selfplay.games

@@ -165,6 +165,7 @@ class TrainingLoop:
         self._publish()
         self._record()
         if self._is_due(self.run.config.run.strength_every):
+            self._keep_opponent()
             self.meter.start(self.run.iteration, self.learner.play_net)
         if self._resumes_exactly:
             self._good_state = self._snapshot()
@@ -367,6 +368,15 @@ class TrainingLoop:
             given_rows=self.given.rows,
         )
         return Checkpoint.copy(position, learner, self.selfplay.state())
+
+    def _keep_opponent(self) -> None:
+        """Write the weights that later networks will play against, once there is a checkpoint.
+
+        Without one, weights would look as if it had been lost.
+        """
+        if self.run.config.run.elo_games and self.run.folder.has_checkpoint():
+            net, step = self.learner.play_net, self.learner.updates
+            self.run.folder.save_weights(net, iteration=self.run.iteration, step=step)
 
     def _save(self, checkpoint: Checkpoint) -> None:
         if iteration := checkpoint.position.iteration:

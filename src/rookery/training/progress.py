@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from rookery.arena import Strength
+from rookery.arena import RatingEstimate, Strength
 from rookery.gpu import GpuUsage
 from rookery.learning import LearnReport
 from rookery.selfplay import SelfPlayReport
@@ -42,6 +42,8 @@ class Progress:
     played: SelfPlayReport | None = None
     learned: LearnReport | None = None
     strength: Strength | None = None
+    elo: RatingEstimate | None = None
+    """The rating of the network measured last."""
     measured: float | None = None
     """While strength is measured: share of the measurement that is done."""
     actors: ActorStatus | None = None

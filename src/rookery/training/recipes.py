@@ -28,7 +28,9 @@ def tictactoe_demo() -> Config:
     return Config(
         game="tictactoe",
         recipe="tictactoe-demo",
-        run=RunConfig(iterations=16, moves=9, strength_every=8, strength_simulations=50),
+        run=RunConfig(
+            iterations=16, moves=9, checkpoint_every=8, strength_every=8, strength_simulations=50
+        ),
         net=NetConfig(width=32, depth=2),
         selfplay=SelfPlayConfig(games=256, simulations="32", opening_share=0.8, opening_plies=6),
         replay=ReplayConfig(window_min=20_000, window_max=60_000),
@@ -107,7 +109,9 @@ def chess_gpu() -> Config:
     return replace(
         laptop,
         recipe="chess-gpu",
-        run=RunConfig(minutes=60, moves=8, checkpoint_every=50, strength_every=0),
+        run=RunConfig(
+            minutes=60, moves=8, checkpoint_every=50, strength_every=100, strength_simulations=0
+        ),
         net=NetConfig(width=128, depth=6, value_width=128),
         selfplay=replace(laptop.selfplay, games=8192, simulations="16, 32@0.2, 64@0.75"),
         replay=ReplayConfig(window_min=500_000, window_max=4_000_000),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from rookery.arena import Strength
+from rookery.arena import RatingEstimate, Strength
 from rookery.base import FileDamaged, numbered_files
 from rookery.gpu import GpuMonitor, GpuUsage, find_devices
 from rookery.learning import LearnReport
@@ -165,6 +165,12 @@ class Run:
             simulations=self.config.run.strength_simulations,
             strength=strength,
         )
+
+    def record_elo(self, iteration: int, rating: RatingEstimate, **games: object) -> None:
+        """Add the line of a rating and of the games that were played for it."""
+        self.show("measuring", elo=rating, measured=1.0)
+        numbers = asdict(rating)
+        self.stats.append("elo", iteration, seconds=self.seconds(), **numbers, **games)
 
     def record_end(self) -> None:
         """Add the last line of a run that has reached its end."""

@@ -1,19 +1,25 @@
-"""Players without a network, by name: `random`, `minimax:2`, engines such as `stockfish:1350`.
+"""Players without a network, by name: `random`, `minimax:2`, `solver`, `stockfish:1350`.
 
 A suffix such as `~30` makes 30 % of the moves random.
 """
+
+from functools import cache
 
 from rookery.arena.player import Player
 from rookery.arena.players.engine_spec import FAMILIES, read_engine_spec
 from rookery.arena.players.minimax import MinimaxPlayer
 from rookery.arena.players.random import NoisyPlayer, RandomPlayer
+from rookery.arena.players.solver import Solver, SolverPlayer
 from rookery.arena.players.uci import UciPlayer
+from rookery.arena.solvers.connect4 import Connect4Solver
+from rookery.arena.solvers.exhaustive import ExhaustiveSolver
 from rookery.base import ConfigError, read_whole
-from rookery.games import Game
+from rookery.games import Game, load_game
 
 DEFAULT_DEPTH = 4
 MAX_DEPTH = 100
-KINDS = ("random", "minimax", *FAMILIES)
+KINDS = ("random", "minimax", "solver", *FAMILIES)
+SOLVED = ("connect4", "tictactoe")
 
 
 def is_named_player(text: str) -> bool:
@@ -38,6 +44,19 @@ def _player(name: str, game: Game, seed: int) -> Player:
         text = argument or str(DEFAULT_DEPTH)
         depth = read_whole(f"the depth of {name}", text, (1, MAX_DEPTH))
         return MinimaxPlayer(game, depth, seed=seed)
+    if kind == "solver" and not argument:
+        return SolverPlayer(game, _solver_of(game), seed=seed)
     if kind in FAMILIES:
         return UciPlayer(game, read_engine_spec(name))
     raise ConfigError(f"unknown player {name!r}; known: {', '.join(KINDS)}")
+
+
+def _solver_of(game: Game) -> Solver:
+    if game.name not in SOLVED or game.digest:
+        raise ConfigError(f"there is no solver for {game.name}; try minimax:4")
+    return _solver(game.name)
+
+
+@cache
+def _solver(name: str) -> Solver:
+    return Connect4Solver() if name == "connect4" else ExhaustiveSolver(load_game(name))

@@ -4,12 +4,12 @@ A fixed number of games is in flight. The player searches in half of them while 
 in the other half. When a pair ends, the next one starts against the most informative opponent.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rookery.arena.match import WinDrawLoss, count_distinct, count_results, pair_scores, part_seed
-from rookery.arena.openings import draw_openings, has_book
+from rookery.arena.openings import Opening, default_plies, draw_openings, has_book
 from rookery.arena.pairs import GamesInFlight, MatchGame, Pair
 from rookery.arena.player import Player
 from rookery.arena.players.named import named_player
@@ -20,8 +20,6 @@ from rookery.base import ConfigError, out_of_range
 from rookery.games import Game
 
 MAX_WIDTH = 10_000
-OPENING_PLIES = 4
-"""Length of random openings, for games without a book."""
 
 
 @dataclass(frozen=True)
@@ -111,51 +109,74 @@ def rate_player(
     After a KeyboardInterrupt the report covers the finished pairs; without any, it is raised.
     """
     ladder.check(game)
-    rating = _Rating(game, player, ladder, plan)
+    rating = Rating(game, player.name, ladder, plan)
+    opponents = [
+        named_player(rung.player, game, seed=part_seed(plan.seed, number, side=1))
+        for number, rung in enumerate(ladder.rungs)
+    ]
+    in_flight = GamesInFlight(game, player, opponents, plan.pairs_in_flight)
     try:
         with ThreadPoolExecutor(1) as executor:
-            while rating.start_pairs():
-                rating.in_flight.play_ply(executor)
-                if rating.collect() and callback:
+            while True:
+                for slot in in_flight.free_slots():
+                    if pair := rating.start_pair():
+                        in_flight.start_pair(slot, pair[1], pair[0])
+                if not rating.num_in_flight:
+                    return rating.report()
+                in_flight.play_ply(executor)
+                if rating.add(in_flight.take_finished()) and callback:
                     callback(2 * len(rating.finished), rating.estimate())
     except KeyboardInterrupt:
         if not rating.finished:
             raise
         return rating.report(was_interrupted=True)
-    return rating.report()
 
 
-class _Rating:
-    """The finished pairs, the pairs in flight and the choice of the next opponent."""
+class Rating:
+    """The pairs of a rating: the choice of the next opponent, the finished ones, the report."""
 
-    def __init__(self, game: Game, player: Player, ladder: Ladder, plan: RatingPlan) -> None:
+    def __init__(self, game: Game, player: str, ladder: Ladder, plan: RatingPlan) -> None:
+        """`player` is the name of the player that is rated."""
         self._player, self._ladder, self._plan = player, ladder, plan
         self._elos = [rung.elo for rung in ladder.rungs]
         self._openings = draw_openings(
-            game, plan.games // 2, plies=OPENING_PLIES, seed=plan.seed, from_book=has_book(game)
+            game,
+            plan.games // 2,
+            plies=default_plies(game),
+            seed=plan.seed,
+            from_book=has_book(game),
         )
         self._assigned = [0] * len(ladder.rungs)
-        opponents = [
-            named_player(rung.player, game, seed=part_seed(plan.seed, number, side=1))
-            for number, rung in enumerate(ladder.rungs)
-        ]
-        self.in_flight = GamesInFlight(game, player, opponents, plan.pairs_in_flight)
         self.finished: list[tuple[int, Pair]] = []
         """The finished pairs with the indices of their rungs."""
 
-    def start_pairs(self) -> bool:
-        """Fill the free slots as far as more games are needed. Return whether any are in flight."""
-        free = self.in_flight.free_slots()
-        while free and (rung := self._next_rung()) is not None:
-            opening = self._openings[sum(self._assigned)]
-            self._assigned[rung] += 1
-            self.in_flight.start_pair(free.pop(), opening, rung)
-        return sum(self._assigned) > len(self.finished)
+    @property
+    def num_in_flight(self) -> int:
+        """Number of pairs that were started and have not finished."""
+        return sum(self._assigned) - len(self.finished)
 
-    def collect(self) -> bool:
-        """Collect the pairs that have finished. Return whether there were any."""
+    def start_pair(self) -> tuple[int, Opening] | None:
+        """Return the rung and the opening of the next pair; None if no pair is to start now.
+
+        The choice follows the estimate once half as many pairs as rungs have finished.
+        """
+        number, estimate = sum(self._assigned), None
+        if 2 * number >= self._plan.games:
+            return None
+        if 2 * len(self.finished) >= len(self._elos):
+            estimate = self.estimate()
+            if estimate.width <= self._plan.width:
+                return None
+        elif 0 not in self._assigned:
+            return None
+        rung = next_rung(self._elos, self._assigned, estimate)
+        self._assigned[rung] += 1
+        return rung, self._openings[number]
+
+    def add(self, finished: Iterable[tuple[int, Pair]]) -> bool:
+        """Add pairs that have finished, with the indices of their rungs. Return if any have."""
         before = len(self.finished)
-        self.finished.extend(self.in_flight.take_finished())
+        self.finished.extend(finished)
         return len(self.finished) > before
 
     def estimate(self) -> RatingEstimate:
@@ -168,7 +189,7 @@ class _Rating:
         estimate, rungs = self.estimate(), self._ladder.rungs
         nearest = min(rungs, key=lambda rung: abs(rung.elo - estimate.elo))
         return RatingReport(
-            player=self._player.name,
+            player=self._player,
             ladder=self._ladder.name,
             estimate=estimate,
             margin=(nearest.high - nearest.low) / 2,
@@ -184,20 +205,6 @@ class _Rating:
 
     def _games(self) -> list[MatchGame]:
         return [game for _, pair in self.finished for game in pair]
-
-    def _next_rung(self) -> int | None:
-        """Return the rung of the next pair, or None if no pair is to start now.
-
-        The choice follows the estimate once half as many pairs as rungs have finished.
-        """
-        if 2 * sum(self._assigned) >= self._plan.games:
-            return None
-        if 2 * len(self.finished) < len(self._elos):
-            return next_rung(self._elos, self._assigned, None) if 0 in self._assigned else None
-        estimate = self.estimate()
-        if estimate.width <= self._plan.width:
-            return None
-        return next_rung(self._elos, self._assigned, estimate)
 
     def _row(self, number: int, elo: float) -> RungResult:
         games = [game for rung, pair in self.finished if rung == number for game in pair]

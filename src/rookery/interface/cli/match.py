@@ -70,7 +70,7 @@ def match(
     trust_rules: TrustRules = False,
 ) -> None:
     """Play a match: pairs of games from the same opening, with colours swapped."""
-    from rookery.arena import MatchPlan, has_book
+    from rookery.arena import MatchPlan, default_plies, has_book
     from rookery.interface.game_files import (
         match_games,
         require_notation,
@@ -85,7 +85,7 @@ def match(
     if pgn is not None:
         require_notation(rules)
     by_book = opening_plies is None and has_book(rules)
-    plies = min(4, max(2, rules.max_plies // 10)) if opening_plies is None else opening_plies
+    plies = default_plies(rules) if opening_plies is None else opening_plies
     places = evaluation_places(devices)
     first, second = (
         read_player_spec(text, rules, inference="auto", devices=places[0], trust_rules=trust_rules)

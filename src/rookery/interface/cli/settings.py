@@ -109,7 +109,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         help="Share the work among N processes; 0 = this process alone, "
-        "auto = one per core when worthwhile.",
+        "auto = one per core when worthwhile, or one per GPU if there are several.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -7,7 +7,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
-from rookery.interface.formatting import count, duration, percent
+from rookery.interface.formatting import count, duration, interval, percent
 from rookery.interface.progress import batches, load, mean_share, time_left, trainers
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import Line
@@ -49,6 +49,8 @@ def rows(status: RunStatus) -> Iterator[Row]:
     if history.measurements:
         yield "strength", _strength(history)
         yield "", _measure(history)
+    if history.ratings:
+        yield "Elo", _elo(history)
     if gpus := history.usages:
         loads = (f"{name} {load(each['busy'], each['memory_mb'])}" for name, each in gpus.items())
         yield "devices", Flow(*loads)
@@ -169,6 +171,12 @@ def _strength(history: RunHistory) -> RenderableType:
     last = history.measurements[-1]
     latest = f"{percent(last.errors)}  iteration {last.iteration}  at {duration(last.seconds)}"
     return _curve(Curve([each.errors for each in history.measurements], style="cyan"), latest)
+
+
+def _elo(history: RunHistory) -> RenderableType:
+    iteration, last = list(history.ratings.items())[-1]
+    latest = f"{last.elo:.0f} ({interval(last)})  iteration {iteration}"
+    return _curve(Curve([each.elo for each in history.ratings.values()], style="green"), latest)
 
 
 def _measure(history: RunHistory) -> Flow:

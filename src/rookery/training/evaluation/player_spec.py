@@ -1,19 +1,10 @@
 """Descriptions of players from which any process can create them."""
 
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from rookery.arena import (
-    Connect4Solver,
-    ExhaustiveSolver,
-    Player,
-    SearchPlayer,
-    Solver,
-    SolverPlayer,
-    named_player,
-)
-from rookery.base import ConfigError
-from rookery.games import Game, load_game
+from rookery.arena import Player, SearchPlayer, named_player
+from rookery.games import Game
 from rookery.gpu import find_device, use_device
 from rookery.nets import CPU_BACKENDS, CpuEvaluator, Ensemble, GpuEvaluator, unpack
 from rookery.search import SearchConfig
@@ -22,7 +13,6 @@ from rookery.training.parts import fallback_notes
 EVALUATORS = 4
 """Evaluators that a process keeps: creating one takes seconds if its backend is measured."""
 BATCH_SIZE = 256
-SOLVED = ("connect4", "tictactoe")
 
 
 @dataclass(frozen=True)
@@ -30,7 +20,7 @@ class PlayerSpec:
     """Everything that a player is created from; fields that its kind does not use have defaults."""
 
     kind: str
-    """plain, solver or net."""
+    """plain or net."""
     name: str = ""
     """plain: the argument of `arena.named_player`; net: its name in reports."""
     simulations: int = 0
@@ -52,8 +42,6 @@ class PlayerSpec:
         """Return a new player."""
         if self.kind == "plain":
             return named_player(self.name, game, seed=seed)
-        if self.kind == "solver":
-            return SolverPlayer(game, _solver(game.name), seed=seed)
         return SearchPlayer(
             game,
             self.evaluator(),
@@ -104,10 +92,3 @@ def _evaluator(
         return GpuEvaluator(module, planes_shape, device=device)
     known = inference if inference in CPU_BACKENDS else "auto"
     return CpuEvaluator(module, planes_shape, backend=known, batch_size=batch_size)
-
-
-@cache
-def _solver(name: str) -> Solver:
-    if name not in SOLVED:
-        raise ConfigError(f"there is no solver for {name}; try minimax:4")
-    return Connect4Solver() if name == "connect4" else ExhaustiveSolver(load_game(name))

@@ -1,8 +1,8 @@
 """Matches and strength tests, by evaluation workers or in this process, with the same result."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 
 from rookery.arena import MatchPlan, MatchReport, PartResult, Strength
@@ -29,6 +29,8 @@ PAIRS_ON_GPU = 2048
 """Minimum pairs of games that a GPU plays in lockstep: it is slow with few."""
 
 OnNote = Callable[[str], None]
+Evaluate = Callable[[Sequence[EvaluationTask]], list[list[PartResult]]]
+"""Returns the results of all parts of all tasks."""
 
 
 def play_match_over(
@@ -48,7 +50,7 @@ def play_match_over(
     Worker n evaluates networks on device n of `devices`, modulo their number.
     """
     with one_thread_for_nets():
-        a, b = (_resolve(player, game, on_note) for player in (a, b))
+        a, b = (resolve(player, game, on_note) for player in (a, b))
         if a.is_on_gpu() or b.is_on_gpu():
             pairs_each = -(-plan.games // (2 * max(1, len(devices))))
             plan = replace(plan, smallest_part=min(PAIRS_ON_GPU, pairs_each))
@@ -71,7 +73,7 @@ def measure_over(
 ) -> list[Strength]:
     """Return the strength of each player by the game's test; see `play_match_over`."""
     with one_thread_for_nets():
-        resolved = [_resolve(player, game, on_note) for player in players]
+        resolved = [resolve(player, game, on_note) for player in players]
         tasks = [StrengthTask(source_of(game), each, seed, game.digest) for each in resolved]
         results = evaluate(
             tasks, workers=workers, on_note=on_note, cluster=cluster, devices=devices
@@ -79,7 +81,8 @@ def measure_over(
         return [task.combine(found) for task, found in zip(tasks, results, strict=True)]
 
 
-def _resolve(player: PlayerSpec, game: Game, on_note: OnNote) -> PlayerSpec:
+def resolve(player: PlayerSpec, game: Game, on_note: OnNote) -> PlayerSpec:
+    """Return the player with device and backend chosen; report how its network is evaluated."""
     resolved = player.resolve(game)
     for note in resolved.notes():
         on_note(note)
@@ -95,17 +98,41 @@ def evaluate(
     devices: Sequence[str] = (),
 ) -> list[list[PartResult]]:
     """Return the results of all parts of all tasks; see `play_match_over`."""
-    queue, is_on_gpu = TaskQueue(tasks), any(device != "cpu" for device in devices)
+    most = sum(task.parts for task in tasks)
+    with evaluating(
+        workers, most, on_note=on_note, cluster=cluster, devices=devices
+    ) as evaluate_all:
+        return evaluate_all(tasks)
+
+
+@contextmanager
+def evaluating(
+    workers: int | None,
+    most: int,
+    *,
+    on_note: OnNote,
+    cluster: str = "",
+    devices: Sequence[str] = (),
+) -> Iterator[Evaluate]:
+    """Yield a function that evaluates tasks; its workers stay until the end of the context.
+
+    There are at most `most` workers.
+    """
+    is_on_gpu = any(device != "cpu" for device in devices)
     with closing(Cluster(cluster)) if cluster else nullcontext() as ray:
         number = workers or 0
         if workers is None or (ray is not None and not workers):
-            number = _worthwhile(len(queue.parts), ray, is_on_gpu=is_on_gpu)
+            number = _worthwhile(most, ray, is_on_gpu=is_on_gpu)
         if not number and ray is None:
-            return [[task.measure_part(part) for part in range(task.parts)] for task in tasks]
-        number = max(1, min(number, len(queue.parts)))
-        with closing(EvaluationPool(number, on_note=on_note, cluster=ray, devices=devices)) as pool:
-            pool.run(queue)
-    return queue.results()
+            yield _evaluate_here
+            return
+        size = max(1, min(number, most))
+        with closing(EvaluationPool(size, on_note=on_note, cluster=ray, devices=devices)) as pool:
+            yield pool.evaluate
+
+
+def _evaluate_here(tasks: Sequence[EvaluationTask]) -> list[list[PartResult]]:
+    return [[task.measure_part(part) for part in range(task.parts)] for task in tasks]
 
 
 def _worthwhile(parts: int, cluster: Cluster | None, *, is_on_gpu: bool) -> int:
@@ -133,13 +160,15 @@ class EvaluationPool:
             "evaluation worker", size, self._start, on_event=lambda event: on_note(str(event))
         )
 
-    def run(self, queue: TaskQueue) -> None:
-        """Run all parts of a queue."""
+    def evaluate(self, tasks: Sequence[EvaluationTask]) -> list[list[PartResult]]:
+        """Return the results of all parts of all tasks."""
+        queue = TaskQueue(tasks)
         while not queue.is_done:
             self._attend(queue)
             if queue.failure:
                 raise RookeryError(queue.failure)
             time.sleep(IDLE_SECONDS)
+        return queue.results()
 
     def close(self) -> None:
         """End all workers."""

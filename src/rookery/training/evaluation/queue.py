@@ -3,7 +3,7 @@
 A part whose worker was lost goes to another worker, unless too many workers were lost with it.
 """
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Sequence
 
 from rookery.arena import PartResult
@@ -29,6 +29,8 @@ class TaskQueue:
         """Workers that know the tasks."""
         self._losses: Counter[RunPart] = Counter()
         self._results: dict[RunPart, PartResult] = {}
+        self.seconds: defaultdict[int, float] = defaultdict(float)
+        """Time that the parts of each task have taken, the sum over all workers."""
         self.failure = ""
         """Why the tasks cannot be completed; empty if they can."""
 
@@ -75,6 +77,7 @@ class TaskQueue:
             self.failure = reply.reason
         else:
             self._results[RunPart(reply.task, reply.part)] = reply.result
+            self.seconds[reply.task] += reply.seconds
 
     def return_lost(self, present: Sequence[int], last_failure: str) -> None:
         """Put back the parts of workers that are no longer present; `last_failure` says why."""

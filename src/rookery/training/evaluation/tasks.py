@@ -1,13 +1,15 @@
-"""Evaluation tasks: a match, or a strength test, in parts that any process can play.
+"""Evaluation tasks: a match, a strength test, or pairs of games, in parts for any process.
 
 All processes get the same result for the same part: the players are created again for every part,
 with seeds of their own, and networks are evaluated on one thread, since the number of threads
 changes the last bits.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import torch
@@ -17,9 +19,12 @@ from rookery.arena import (
     MatchGame,
     MatchPlan,
     MatchReport,
+    Opening,
+    Pair,
     PartResult,
     Strength,
     part_seed,
+    play_pairs,
     play_part,
     report_match,
     strength_test_for,
@@ -100,7 +105,60 @@ class StrengthTask:
         return strength_test_for(load_game(self.game, self.digest)).combine(results)
 
 
-EvaluationTask = MatchTask | StrengthTask
+@dataclass(frozen=True)
+class PairsTask:
+    """Pairs of games of a player against several opponents."""
+
+    game: str
+    """Name of the game, or the path of its rules file."""
+    player: PlayerSpec
+    opponents: tuple[PlayerSpec, ...]
+    pairs: tuple[tuple[int, Opening], ...]
+    """The opponent, by its index, and the opening of each pair."""
+    seed: int
+    part_size: int
+    """Pairs that are played in lockstep."""
+    digest: str = ""
+    """SHA-256 of the rules file; empty for a bundled game."""
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return ceil(len(self.pairs) / self.part_size)
+
+    def on(self, device: str) -> "PairsTask":
+        """Return the task with networks evaluated on `device`."""
+        opponents = tuple(replace(each, devices=device) for each in self.opponents)
+        return replace(self, player=replace(self.player, devices=device), opponents=opponents)
+
+    def measure_part(self, part: int) -> PartResult:
+        """Play the pairs of one part, with players that are created for it."""
+        game, pairs = load_game(self.game, self.digest), self._pairs(part)
+        player = self.player.player(game, seed=part_seed(self.seed, part, side=0))
+        met = sorted({opponent for opponent, _ in pairs})
+        opponents = [
+            self.opponents[number].player(game, seed=part_seed(self.seed, part, side=1 + number))
+            for number in met
+        ]
+        chosen = [(met.index(opponent), opening) for opponent, opening in pairs]
+        return [
+            [met[number], *(each.to_plain() for each in pair)]
+            for number, pair in play_pairs(game, player, opponents, chosen)
+        ]
+
+    def combine(self, results: Sequence[PartResult]) -> list[tuple[int, Pair]]:
+        """Return all pairs that were played, with the indices of the opponents."""
+        return [
+            (opponent, (MatchGame.from_plain(one), MatchGame.from_plain(other)))
+            for result in results
+            for opponent, one, other in result
+        ]
+
+    def _pairs(self, part: int) -> tuple[tuple[int, Opening], ...]:
+        return self.pairs[part * self.part_size :][: self.part_size]
+
+
+EvaluationTask = MatchTask | StrengthTask | PairsTask
 
 
 @dataclass(frozen=True)
@@ -126,6 +184,8 @@ class PartDone(Message):
     part: int
     result: list[Any]
     """A PartResult, as JSON."""
+    seconds: float = 0.0
+    """Time that it took."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +197,10 @@ class PartRefused(Message):
 
 def run_part(tasks: Tasks, message: RunPart, *, device: str = "") -> PartDone | PartRefused:
     """Run a part and return the reply; `device`, if given, evaluates the networks."""
-    task = tasks.tasks[message.task]
+    task, begun = tasks.tasks[message.task], time.perf_counter()
     try:
         result = (task.on(device) if device else task).measure_part(message.part)
-        return PartDone(message.task, message.part, result)
+        return PartDone(message.task, message.part, result, time.perf_counter() - begun)
     except RookeryError as error:
         return PartRefused(str(error))
 

@@ -4,6 +4,7 @@ run.json              format of the folder, the game, the version of its rules, 
                       of the rules file where the game is the user's own
 config.json           the resolved settings, written before the first game
 stats.jsonl           one line per event or iteration, append-only
+elo.jsonl             games that `rookery rate RUN --history` has played, append-only
 checkpoint.safetensors       everything that is needed to continue
 checkpoints/000120/          older checkpoints and named ones, with their shards; see `kept`
 weights/000120.safetensors   the network that plays, by iteration; 000000 if it started with one
@@ -262,9 +263,17 @@ class RunFolder:
         """Make the folders inside again, which a copy without empty folders lacks."""
         _make_folders(self.path)
 
+    def stored_weights(self) -> list[int]:
+        """Return the iterations whose nets are kept, in their order."""
+        return list(numbered_files(self.path / "weights"))
+
     def count_weights(self) -> int:
         """How many nets are kept, but for the one it began with."""
-        return sum(iteration > 0 for iteration in numbered_files(self.path / "weights"))
+        return sum(iteration > 0 for iteration in self.stored_weights())
+
+    def has_checkpoint(self) -> bool:
+        """Return whether the run can be resumed from a checkpoint."""
+        return os.path.lexists(self.path / NAME)
 
     def save_weights(self, net: Any, *, iteration: int, step: int) -> None:
         """Write the playing net of `iteration`."""
@@ -297,7 +306,7 @@ class RunFolder:
 
     def first_weights(self) -> Weights | None:
         """What the run is to begin with; None if that is nothing, or once it has begun."""
-        if self.origin is None or os.path.lexists(self.path / NAME):
+        if self.origin is None or self.has_checkpoint():
             return None
         first = InitialWeights(str(_weights_path(self.path, 0)), self.load_weights(0))
         first.check(self.game, self.config.net)

@@ -43,10 +43,10 @@ def describe_damage(path: Path, count: int) -> str:
 
 
 class Stats:
-    """The file of a run's statistics."""
+    """The file of a run's statistics, or another one of such lines."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "stats.jsonl"
+    def __init__(self, folder: Path, name: str = "stats.jsonl") -> None:
+        self.path = folder / name
 
     def append(self, kind: str, iteration: int, **parts: Any) -> Line:
         """Add a line of `kind`; dataclasses among `parts` become objects."""
