@@ -22,6 +22,8 @@ SHORT = [
     "run.checkpoint_every=2",
     "run.strength_every=50",
     "run.strength_simulations=1",
+    "run.elo_games=2",
+    "run.elo_simulations=1",
     "net.width=8",
     "net.depth=1",
     "selfplay.games=16",
@@ -60,16 +62,17 @@ def check_statistics(path: Path) -> None:
     """Check the statistics of every part of the loop."""
     lines = list(Stats(path).lines())
     kinds = [line["kind"] for line in lines]
-    assert kinds == ["started", *["iteration"] * ITERATIONS, "strength", "finished"]
-    for number, line in enumerate(lines[1:-2], 1):
+    assert kinds == ["started", *["iteration"] * ITERATIONS, "strength", "elo", "finished"]
+    for number, line in enumerate(lines[1:-3], 1):
         assert line["iteration"] == number and line["progress"] == number / ITERATIONS
         assert line["selfplay"]["positions"] == line["selfplay"]["simulations"] / (
             2 if number <= 2 else 4
         )
         assert 0 < line["window"]["policy_entropy"] < 5
-    learned = [line["learning"] for line in lines[1:-2] if line["learning"]]
+    learned = [line["learning"] for line in lines[1:-3] if line["learning"]]
     assert learned and all(0 < report["losses"]["total"] < 10 for report in learned)
-    assert 0 <= lines[-2]["strength"]["errors"] <= 100
+    assert 0 <= lines[-3]["strength"]["errors"] <= 100
+    assert lines[-2]["low"] < lines[-2]["elo"] < lines[-2]["high"]
 
 
 def check_whole_loop(config: Config, path: Path) -> list[Progress]:
