@@ -67,6 +67,15 @@ def test_a_chain_of_perfect_scores_is_finite_and_in_order() -> None:
     assert widths == sorted(widths) and all(isfinite(width) for width in widths)
 
 
+def test_a_long_chain_is_fitted_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = []
+    solve = np.linalg.solve
+    monkeypatch.setattr(np.linalg, "solve", lambda *a: steps.append(1) or solve(*a))
+    results = [PairResults(str(n + 1), str(n), (0, 1, 2, 3, 4)) for n in range(60)]
+    rated = rate_all([*results, PairResults("0", "random", (0, 0, 0, 0, 9))], {"random": 0.0})
+    assert rated["60"].elo > 5000 and len(steps) < 20
+
+
 def test_a_player_that_lost_every_game_is_rated_below_its_opponents() -> None:
     rated = rate_all([PairResults("0", name, (20, 0, 0, 0, 0)) for name in ANCHORS], ANCHORS)
     assert isfinite(rated["0"].low) and rated["0"].high < 0

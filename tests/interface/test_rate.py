@@ -185,6 +185,22 @@ def test_the_opponents_of_a_game_of_your_own_are_rated_first(
     assert [row["rung"]["games"] for row in found["rungs"]] == [40, 40]
 
 
+@pytest.mark.parametrize(
+    ("rungs", "told"),
+    [
+        ("random", "at least two different players, got random"),
+        ("random,random", "at least two different players"),
+        ("random,", "unknown player ''"),
+        ("random,solver", "there is no solver for mine"),
+    ],
+)
+def test_opponents_that_make_no_ladder_are_a_mistake(
+    mistake: Mistake, tmp_path: Path, rungs: str, told: str
+) -> None:
+    path, _ = marked_rules(tmp_path)
+    assert told in mistake("rate", "random", "--game", path, "--rungs", rungs)
+
+
 def test_the_history_of_a_run_is_a_table_that_is_cheap_to_repeat(
     rookery: Rookery, chess_run: Path
 ) -> None:

@@ -81,18 +81,19 @@ def fit_strengths(points: Floats, fixed: Floats) -> tuple[Floats, Floats]:
 
     `fixed` [K] has the strengths that are known, and NaN for the others, each of which must have a
     chain of opponents to a known one and points on both sides. Newton's method: a step changes no
-    difference by more than 1, so the curvature grows by a factor of e at most, and the likelihood
-    increases with every step.
+    difference of opponents by more than 1, so the curvature grows by a factor of e at most, and the
+    likelihood increases with every step.
     """
     games, is_free = points + points.T, np.isnan(fixed)
     strengths = np.where(is_free, fixed[~is_free].sum() / max(1, (~is_free).sum()), fixed)
     among_free = np.ix_(is_free, is_free)
-    step = np.full(is_free.sum(), np.inf)
-    while len(step) and np.abs(step).max() >= TOLERANCE:
+    step, (a, b) = np.where(is_free, np.inf, 0.0), np.nonzero(games)
+    while np.abs(step).max(initial=0.0) >= TOLERANCE:
         expected = expected_points(strengths)
         gradient = (points - games * expected).sum(axis=1)
-        step = np.linalg.solve(_curvature(games, expected)[among_free], gradient[is_free])
-        strengths[is_free] += step / max(1.0, float(np.ptp(np.append(step, 0.0))))
+        curvature = _curvature(games, expected)[among_free]
+        step[is_free] = np.linalg.solve(curvature, gradient[is_free])
+        strengths = strengths + step / max(1.0, float(np.abs(step[a] - step[b]).max()))
     covariance = np.zeros_like(points)
     curvature = _curvature(games, expected_points(strengths))
     covariance[among_free] = np.linalg.inv(curvature[among_free])

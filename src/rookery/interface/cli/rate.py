@@ -211,7 +211,6 @@ def _ladder(
         scale.check(rules)
         return scale
     players = rungs.split(",") if rungs else list(anchors_of(rules))
-    print_note(f"{rules.name} has no ladder; rating {', '.join(players)} first")
     return measure_ladder(
         rules,
         players,

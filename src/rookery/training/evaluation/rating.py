@@ -17,10 +17,11 @@ from rookery.arena import (
     default_plies,
     fit_ladder,
     has_book,
+    named_player,
     neighbours,
     rate_player,
 )
-from rookery.base import DiskFull, RunFolderError, available_cores
+from rookery.base import ConfigError, DiskFull, RunFolderError, available_cores
 from rookery.games import Game
 from rookery.nets import pack
 from rookery.training.elo import (
@@ -114,6 +115,14 @@ def measure_ladder(
     cluster: str = "",
 ) -> Ladder:
     """Return a ladder of players, the weakest first, rated by matches between neighbours."""
+    if len(set(players)) < max(2, len(players)):
+        raise ConfigError(
+            f"a ladder has at least two different players, got {','.join(players)}; give others "
+            "with --rungs random,minimax:1"
+        )
+    for name in players:
+        named_player(name, game, seed=0)
+    on_note(f"{game.name} has no ladder; rating {', '.join(players)} first")
     results = play_neighbours(
         game,
         players,
