@@ -17,6 +17,7 @@ from rookery.games import Game, load_game
 from rookery.learning import Learner, LearningConfig, RankLearner, RankSpec
 from rookery.nets import NetConfig, build_net
 from rookery.replay import ReplayConfig, Rows, Window, concatenate, new_rows
+from tcp_bytes import tcp_bytes
 
 LIMIT = 120.0
 TOGETHER = LearningConfig(
@@ -181,12 +182,16 @@ def _learn(job: Job, learner: RankLearner) -> dict[str, Any]:
     store = FileStore(str(job.folder / "store"))
     spec = RankSpec(store, 1, job.rank, job.size, silence_seconds=20.0)
     learner.join(spec, source=0)
+    before = tcp_bytes()
     result = learner.learn_until(window, job.updates, progress=0.2)
+    wire = [after - earlier for after, earlier in zip(tcp_bytes(), before, strict=True)]
     write_arrays(job.folder / str(job.rank), learner.state())
     return {
         "losses": vars(result.report.losses) if result.report else {},
         "rows": result.report.rows if result.report else 0,
         "sent": result.traffic.sent,
+        "received": result.traffic.received,
+        "wire": wire,
         "offsets": learner._offsets.tolist(),
     }
 

@@ -49,6 +49,7 @@ class RankStats:
     memory_mb: int = 0
     device_mb: int = 0
     """Memory of its GPU that it has reserved."""
+    received_mb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def _merged(figures: Sequence[RankStats]) -> RankStats:
         communication=sum(each.communication for each in figures) / len(figures),
         waited=sum(each.waited for each in figures) / len(figures),
         sent_mb=sum(each.sent_mb for each in figures),
+        received_mb=sum(each.received_mb for each in figures),
     )
 
 

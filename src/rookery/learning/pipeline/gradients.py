@@ -39,7 +39,7 @@ class PipelineGradients(RankGradients):
         self._layers = _InPrecision(part, self.device, precision)
         self._between = (*planes_shape[1:], part.width)
         self._planes_shape = planes_shape
-        self._rows = self._sent = 0
+        self._rows = self._passed = 0
         self._stage: Any = None  # of a type whose import is slow
         self._schedule: Any = None
         self._part_targets: list[Targets] = []
@@ -66,7 +66,7 @@ class PipelineGradients(RankGradients):
         with self._group.waiting():
             self._schedule.step(*planes, target=target)
         traffic.blocked -= self._stage.seconds - before
-        traffic.sent += self._sent
+        self._group.count(sent=self._passed, received=self._passed)
 
     def _prepare(self, rows: int) -> None:
         """Make the schedule for parts of `rows` rows, unless it exists."""
@@ -98,8 +98,8 @@ class PipelineGradients(RankGradients):
         dtype, is_first = self._layers.dtype, self._group.rank == ROOT
         shape = (rows, *self._between)
         between = torch.empty(shape, dtype=dtype, device="meta", requires_grad=True)
-        # Activations go to the next rank, gradients to the one before.
-        self._sent = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
+        # With each neighbour, activations are passed in one direction and gradients in the other.
+        self._passed = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
         planes = torch.empty((rows, *self._planes_shape), device="meta")
         logits = torch.empty(rows, device="meta")  # never sent; only their number matters
         inputs = planes if is_first else between
