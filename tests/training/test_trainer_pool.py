@@ -81,6 +81,19 @@ def test_a_killed_trainer_is_replaced_and_the_result_is_the_same() -> None:
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
 
+def test_two_trainers_with_scaling_learn_what_one_learns_with_larger_batches() -> None:
+    config = replace(CONFIG, scaling="linear")
+    alone = replace(CONFIG, batch_size=2 * CONFIG.batch_size, learning_rate=2e-4)
+    with running(2, config) as (pool, _):
+        rows = window()
+        until_all_have_joined(pool, 2, rows)
+        report = pool.learn(rows, 20, progress=0.2)
+        assert (report.rows, pool.config.batch_size) == (20 * 96, 96)
+        assert "from 48 to 96 rows per update" in pool.describe()
+        assert "peak learning rate from 0.0001 to 0.0002" in pool.describe()
+        assert distance_from_undisturbed(pool, rows, alone) < 2e-3
+
+
 @pytest.mark.slow
 def test_a_hung_trainer_is_replaced_after_its_time_limit() -> None:
     with running(2) as (pool, events):

@@ -167,12 +167,15 @@ class LearningConfig:
         return tuple(name for name in names if name)
 
     def terms(self, workers: int) -> str:
-        """Return one line that says how `workers` trainers learn."""
+        """Return one line that says how `workers` trainers learn, and what is scaled for them."""
         trainers = "trainer" if workers == 1 else f"trainers {METHODS[self.method]}"
         parts = f" in {self.accumulate} parts" if self.accumulate > 1 else ""
+        scaled = self.scaled(workers)
+        rows = _change(f"{self.batch_size}", f"{scaled.batch_size}")
+        rate = _change(f"{self.learning_rate:g}", f"{scaled.learning_rate:g}")
+        why = f" (learning.scaling={self.scaling})" if scaled.batch_size > self.batch_size else ""
         return (
-            f"{workers} {trainers}: {self.batch_size} rows per update{parts}, "
-            f"peak learning rate {self.learning_rate:g}"
+            f"{workers} {trainers}: {rows} rows per update{parts}, peak learning rate {rate}{why}"
         )
 
     def scaled(self, workers: int) -> "LearningConfig":
@@ -182,6 +185,10 @@ class LearningConfig:
         gain = workers if self.scaling == "linear" else workers**0.5
         size, rate = self.batch_size * workers, self.learning_rate * gain
         return replace(self, batch_size=size, learning_rate=rate, scaling="none")
+
+
+def _change(before: str, after: str) -> str:
+    return after if before == after else f"from {before} to {after}"
 
 
 def _check_name(name: str, value: str, known: Iterable[str]) -> None:

@@ -174,7 +174,7 @@ class TrainerPool:
 
     def describe(self) -> str:
         """Return who learns, and how, in one sentence."""
-        return self.config.terms(self._placement.workers)
+        return self._whole.learning.terms(self._placement.workers)
 
     def scale(self, workers: int, devices: tuple[torch.device, ...]) -> None:
         """Continue with other trainers, between two calls of `learn`; no update is lost.
