@@ -26,7 +26,13 @@ from faulty_trainers import (
     window,
 )
 from rank_processes import learn_alone, new_learner
-from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged
+from rookery.learning import (
+    GroupFailed,
+    Learner,
+    LearningConfig,
+    LearningDiverged,
+    LearnReport,
+)
 from rookery.replay import Window
 from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
 from rookery.training.store.checkpoint import Checkpoint
@@ -51,7 +57,7 @@ def running(
 
 
 def until_all_have_joined(pool: TrainerPool, size: int, rows: Window) -> None:
-    while len(pool.learn(rows, 1, progress=0.2).ranks) < size:
+    while len(pool.learn(rows, 1, progress=0.2).worked) < size:
         time.sleep(0.2)
 
 
@@ -75,8 +81,21 @@ def test_a_killed_trainer_is_replaced_and_the_result_is_the_same() -> None:
         begin = time.perf_counter()
         report = pool.learn(rows, 1, progress=0.2)
         assert time.perf_counter() - begin < 10
-        assert len(report.ranks) == 2
+        assert len(report.worked) == 2
+        lost, total = report.ranks[0], report.total
+        assert (lost.state, lost.fallback, lost.failures) in [
+            ("failed", True, 1),
+            ("starting", True, 1),
+        ]
+        assert total is not None and total.fallback and total.state == "2 of 3"
         until_all_have_joined(pool, 3, rows)
+        back = pool.learn(rows, 1, progress=0.2)
+        assert [(rank.state, rank.restarts) for rank in back.ranks] == [
+            ("healthy", 1),
+            ("healthy", 0),
+            ("healthy", 0),
+        ]
+        check_figures(back, pool.updates)
         assert distance_from_undisturbed(pool, rows) < 2e-3
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
@@ -92,6 +111,21 @@ def test_two_trainers_with_scaling_learn_what_one_learns_with_larger_batches() -
         assert "from 48 to 96 rows per update" in pool.describe()
         assert "peak learning rate from 0.0001 to 0.0002" in pool.describe()
         assert distance_from_undisturbed(pool, rows, alone) < 2e-3
+
+
+def check_figures(report: LearnReport, updates: int) -> None:
+    """Check the figures of three trainers of which the first was replaced."""
+    total = report.total
+    assert total is not None and not total.fallback and total.state == "3 of 3"
+    assert total.samples == sum(rank.samples for rank in report.ranks) == updates * 48
+    assert max(rank.total_updates for rank in report.ranks) == total.total_updates <= updates
+    assert 0 < total.efficiency < 1.5
+    for rank in report.ranks:
+        assert 0 < rank.samples < updates * 48 and rank.total_updates <= updates
+        assert rank.batch_ms > 0 and rank.sync_ms > 0 and 0 < rank.efficiency <= 1
+        assert rank.sent_mb > 0 and rank.received_mb > 0
+        assert rank.memory_mb > 50 and rank.device_mb == 0
+        assert 0 <= rank.heartbeat_age < CONFIG.silence_seconds
 
 
 @pytest.mark.slow
@@ -162,7 +196,7 @@ def test_a_pipeline_that_loses_a_part_continues_from_the_last_state(rank: int) -
         rows = window()
         pool.learn(rows, 10, progress=0.2)
         report = pool.learn(rows, 40, progress=0.2, check=kill_while_it_learns)
-        assert (report.updates, len(report.ranks)) == (40, 2)
+        assert (report.updates, len(report.worked)) == (40, 2)
         assert distance_from_undisturbed(pool, rows, PIPELINE) < 2e-3
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rookery.interface.stats_tail import Line, StatsTail
-from rookery.learning import LearnReport
+from rookery.learning import LearnReport, RankStats
 from rookery.replay import WindowStatistics
 from rookery.selfplay import SelfPlayReport
 from rookery.training import note_damage
@@ -134,6 +134,7 @@ _CONTENT: dict[str, TypeAdapter[Any]] = {
     "scaled": TypeAdapter(_Scaled),
 }
 """What lines hold, by kind: a damaged line may still be JSON."""
+_RANKS = TypeAdapter(tuple[RankStats, ...])
 
 
 class RunHistory:
@@ -171,6 +172,11 @@ class RunHistory:
     def strength(self) -> Measurement | None:
         """The last measurement."""
         return self.measurements[-1] if self.measurements else None
+
+    @property
+    def ranks(self) -> tuple[RankStats, ...]:
+        """The trainers, in the last iteration that made updates."""
+        return _RANKS.validate_python(self.learning.get("ranks", ()))
 
     def add(self, lines: Iterable[Line]) -> None:
         """Add the lines that follow."""

@@ -130,7 +130,7 @@ class TrainerPool:
             return self._learn_alone(window, num_updates, progress, check)
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
-        self._report.replies = []
+        self._report.begin()
         try:
             while self.updates < goal:
                 self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
@@ -144,7 +144,8 @@ class TrainerPool:
         return self._report.build(
             updates,
             rows_per_second=updates * self.config.batch_size / (time.perf_counter() - begun),
-            workers=self._pool.stats(),
+            workers=self._pool.stats(with_failed=True),
+            members=self._members,
         )
 
     def drain(self) -> LearnReport | None:
@@ -301,7 +302,7 @@ class TrainerPool:
             self._fetched = reply.arrays
         if isinstance(reply, messages.Learned) and reply.generation == self._generation:
             self._trainers[number].updates = reply.updates
-            self._report.replies.append((number, reply))
+            self._report.add(number, reply)
             if reply.result.report is not None:
                 self._futile_groups = 0
             if number == self._members[0]:
