@@ -193,6 +193,7 @@ def _learn(job: Job, learner: RankLearner) -> dict[str, Any]:
         "received": result.traffic.received,
         "wire": wire,
         "offsets": learner._offsets.tolist(),
+        "gradients": type(learner._gradients).__name__,
     }
 
 

@@ -64,6 +64,12 @@ def test_a_hundred_updates_together_equal_those_alone(tmp_path: Path, synchronis
         assert apart(alone, rank["state"]) < 2e-3
 
 
+def test_gradients_sent_after_the_backward_pass_are_the_same(tmp_path: Path) -> None:
+    found = learn_together(replace(CONFIG, overlap=False), 2, 40, tmp_path)
+    assert {rank["gradients"] for rank in found} == {"ExchangedGradients"}
+    assert apart(learn_alone(CONFIG, 40).state(), found[0]["state"]) < 2e-3
+
+
 def test_batches_in_parts_and_uneven_ranks_change_nothing(tmp_path: Path) -> None:
     config = replace(CONFIG, accumulate=2, balance_every=5, max_batch_ratio=4.0)
     found = learn_together(config, 3, 40, tmp_path, delays=[0.0, 0.0, 0.002])

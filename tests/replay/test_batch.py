@@ -146,6 +146,20 @@ def test_prefetching_makes_no_more_than_depth_ahead() -> None:
     assert len(made) <= 4
 
 
+def test_with_depth_zero_an_item_is_made_when_it_is_asked_for() -> None:
+    made = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(3):
+            made.append(number)
+            yield number
+
+    items = prefetch(numbers(), depth=0)
+    assert not made
+    assert next(items) == 0 and made == [0]
+    assert list(items) == [1, 2]
+
+
 def test_an_error_while_prefetching_reaches_the_learner() -> None:
     def broken() -> Iterator[int]:
         yield 1

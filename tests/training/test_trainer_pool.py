@@ -34,7 +34,15 @@ from rookery.learning import (
     LearnReport,
 )
 from rookery.replay import Window
-from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
+from rookery.training import (
+    Progress,
+    RunConfig,
+    RunFolder,
+    Stats,
+    apply,
+    recipe_for,
+    train,
+)
 from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.trainers import trainer
 from rookery.training.trainers.pool import TrainerPool
@@ -46,9 +54,12 @@ UPDATES = 60
 
 @contextmanager
 def running(
-    size: int, config: LearningConfig = CONFIG, kind: type[TrainerPool] = TrainerPool
+    size: int,
+    config: LearningConfig = CONFIG,
+    kind: type[TrainerPool] = TrainerPool,
+    **more: Any,
 ) -> Iterator[tuple[TrainerPool, list[WorkerEvent]]]:
-    pool, events = new_pool(size, config, kind)
+    pool, events = new_pool(size, config, kind, **more)
     try:
         yield pool, events
     finally:
@@ -237,6 +248,18 @@ def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
 
 
 @pytest.mark.usefixtures("in_threads", "restored_trainer")
+def test_the_number_of_restarts_is_a_setting() -> None:
+    run = RunConfig(seed=7, restarts=1, restart_minutes=10.0)
+    with running(1, kind=HopelessPool, run=run) as (pool, events):
+        with pytest.raises(WorkersLost, match="no trainer is left"):
+            pool.learn(window(), 5, progress=0.2)
+        assert [event.done for event in events] == [
+            "restarting in 0.1 s",
+            "dropped after 2 failures",
+        ]
+
+
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
 def test_trainers_of_another_version_are_dropped() -> None:
     with (
         running(1, kind=OutdatedPool) as (pool, _),
@@ -350,7 +373,7 @@ def test_trainers_join_and_leave_and_the_result_is_the_same() -> None:
         assert pool.count() == (2, 2)
         pool.scale(1, cpu)
         assert len(worker_processes()) == 1
-        assert len(pool.learn(rows, 1, progress=0.2).ranks) == 1
+        assert len(pool.learn(rows, 1, progress=0.2).worked) == 1
         assert distance_from_undisturbed(pool, rows) < 2e-3
         assert [str(event) for event in events] == [
             "trainer 1 joins: the run was scaled; added",

@@ -46,6 +46,7 @@ class LearningConfig:
         "sync_every": (1, 1_000_000),
         "outer_momentum": (0, 1),
         "compression_ratio": (0.1, 1),
+        "prefetch": (0, 1000),
         "balance_every": (0, 1_000_000),
         "max_batch_ratio": (1, 1_000_000),
         "silence_seconds": (0.01, 100_000),
@@ -87,6 +88,15 @@ class LearningConfig:
     compression_ratio: float = 0.1
     """topk: share of the elements sent; powersgd: share of the bytes sent. The rest is added to
     later updates."""
+    overlap: bool = True
+    """distributed with all_reduce: whether gradients are sent during the backward pass, in
+    buckets, or as one vector after it (powersgd: always one bucket)."""
+    prefetch: int = 2
+    """Batches that a thread builds ahead of the update; 0 = each when it is needed. On one GPU
+    without trainers, batches are built on the GPU and this has no effect."""
+    pin_memory: bool = True
+    """Whether batches for a GPU are built in pinned host memory, which it reads while the host
+    continues."""
     balance_every: int = 50
     """Updates between two adjustments of the trainers' shares to their speeds; 0 = equal shares."""
     max_batch_ratio: float = 4.0

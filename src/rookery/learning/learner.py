@@ -142,7 +142,7 @@ class Learner(BaseLearner):
         first, goal = self.updates, self.updates + num_updates
         steps = []
         drawn = (self._batch(window, number) for number in range(first, goal))
-        with closing(prefetch(drawn)) as batches:
+        with closing(prefetch(drawn, self.config.prefetch)) as batches:
             for batch in batches:
                 steps.append(self._step(batch, progress, is_last=self.updates + 1 == goal))
                 rows += len(batch)
@@ -170,7 +170,8 @@ class Learner(BaseLearner):
             stream=self._stream,
             result_mix=self.config.result_mix,
         )
-        return batch.pinned() if next(self.net.parameters()).is_cuda else batch
+        is_pinned = self.config.pin_memory and next(self.net.parameters()).is_cuda
+        return batch.pinned() if is_pinned else batch
 
     def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
         """Make one update; return its `LossMeans` as a tensor that may still be computed."""

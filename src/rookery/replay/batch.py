@@ -119,8 +119,14 @@ def build_batch(
 
 
 def prefetch(items: Iterable[Item], depth: int = 2) -> Generator[Item, None, None]:
-    """Yield the items in order; a thread makes up to `depth` ahead. Close it to stop early."""
+    """Yield the items in order; a thread makes up to `depth` ahead. Close it to stop early.
+
+    With depth 0 there is no thread, and each item is made when it is asked for.
+    """
     source = iter(items)
+    if depth == 0:
+        yield from source
+        return
     with ThreadPoolExecutor(1, "prefetch") as pool:
         ahead = deque(pool.submit(next, source, _END) for _ in range(depth))
         while (item := ahead.popleft().result()) is not _END:

@@ -91,7 +91,8 @@ class RankLearner(Learner):
         if self.config.method == "data_parallel":
             return LocalSgd
         by_ddp = group.size > 1 and self.config.synchronise == "all_reduce"
-        return DdpGradients if by_ddp else ExchangedGradients
+        needs_ddp = self.config.overlap or self.config.compress == "powersgd"
+        return DdpGradients if by_ddp and needs_ddp else ExchangedGradients
 
     def _learn_and_balance(self, window: Window, goal: int, progress: float) -> LearnReport:
         assert self._group is not None

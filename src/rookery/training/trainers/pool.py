@@ -28,7 +28,6 @@ from rookery.training.trainers.trainer import trainer
 from rookery.workers import (
     Message,
     Ready,
-    RestartPolicy,
     Worker,
     WorkerEvent,
     WorkerPool,
@@ -37,6 +36,8 @@ from rookery.workers import (
 
 UPDATES_PER_REQUEST = 32
 IDLE_SECONDS = 0.01
+FIRST_PAUSE = 0.1
+"""Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
 FUTILE_GROUPS = 10
 """Groups in a row that may break before their first update."""
 NO_STATE = -1
@@ -105,10 +106,10 @@ class TrainerPool:
         self._on_fallback = on_fallback
         self.is_alone = False
         """Whether this process learns, because trainers cannot."""
-        policy = RestartPolicy(
+        policy = replace(
+            config.run.restart_policy(),
             silence_seconds=self.config.silence_seconds,
-            first_pause=0.1,
-            cooldown_seconds=config.run.cooldown_seconds,
+            first_pause=FIRST_PAUSE,
         )
         self._pool = WorkerPool(
             "trainer", placement.workers, self._start, policy=policy, on_event=on_event
@@ -388,5 +389,10 @@ class TrainerPool:
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         return self._placement.start(
-            name, number, self.worker_function, config=self._settings, digest=self._digest
+            name,
+            number,
+            self.worker_function,
+            config=self._settings,
+            digest=self._digest,
+            heartbeat_seconds=self._whole.run.heartbeat_seconds,
         )
