@@ -1,7 +1,9 @@
 """Trainers that fail, and pools of them."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,6 +85,7 @@ def new_pool(
     cluster: Cluster | None = None,
     run: RunConfig = RUN,
     replay: ReplayConfig = REPLAY,
+    shard_path: Callable[[int], Path] | None = None,
 ) -> tuple[TrainerPool, list[WorkerEvent]]:
     """A pool with the network of `rank_processes.new_learner`, and the list of its events."""
     settings = Config(
@@ -102,6 +105,7 @@ def new_pool(
         config=settings,
         placement=placement,
         on_event=events.append,
+        shard_path=shard_path,
     )
     return pool, events
 

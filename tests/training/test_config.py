@@ -200,3 +200,15 @@ def test_limits_of_workers_and_batches_are_checked(settings: list[str], reason: 
 def test_a_slow_heartbeat_needs_longer_silences() -> None:
     settings = ["run.heartbeat_seconds=20", "run.silence_seconds=40", "learning.silence_seconds=40"]
     assert apply(RECIPES["tictactoe-demo"](), settings).run.restart_policy().silence_seconds == 40
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("learning.method=pipeline", "every trainer needs every row"),
+        ("learning.compiled=true", "shares of a batch vary"),
+    ],
+)
+def test_a_split_window_needs_trainers_that_can_use_it(setting: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=rf"replay\.sharding is split, .*{reason}"):
+        apply(RECIPES["tictactoe-demo"](), ["replay.sharding=split", setting])

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from rookery.learning import (
     LearningDiverged,
     LearnReport,
 )
-from rookery.replay import Window
+from rookery.replay import ReplayConfig, Window, shard_path, write_shard
 from rookery.training import (
     Progress,
     RunConfig,
@@ -171,6 +172,49 @@ def test_a_lost_parameter_server_is_replaced_from_the_last_state() -> None:
         pool.learn(rows, 10, progress=0.2)
         worker_processes()[0].kill()
         assert distance_from_undisturbed(pool, rows) < 2e-3
+
+
+SPLIT = ReplayConfig(sharding="split")
+
+
+def test_the_part_of_a_killed_trainer_comes_back_from_the_run_folder(tmp_path: Path) -> None:
+    rows = window()
+    write_shard(shard_path(tmp_path, 0), rows.newest(len(rows)), game=rows.game)
+    with running(3, replay=SPLIT, shard_path=partial(shard_path, tmp_path)) as (pool, _):
+        until_all_have_joined(pool, 3, rows)
+        assert rows_held(pool.learn(rows, 1, progress=0.2)) == [133, 133, 134]
+        assert "each holds its part of the replay window" in pool.describe()
+        worker_processes()[1].kill()
+        assert rows_held(pool.learn(rows, 1, progress=0.2)) == [0, 199, 201]
+        until_all_have_joined(pool, 3, rows)
+        assert rows_held(pool.learn(rows, 1, progress=0.2)) == [133, 133, 134]
+        assert distance_from_undisturbed(pool, rows) < 2e-3
+
+
+def rows_held(report: LearnReport) -> list[int]:
+    """Return how many of the 400 rows each trainer holds, the smallest number first."""
+    assert report.total is not None and report.total.rows_held == 400
+    return sorted(rank.rows_held for rank in report.ranks)
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_parts_are_sent_to_trainers_that_cannot_read_the_run_folder() -> None:
+    rows, more = window(), window()
+    with running(1, replay=SPLIT) as (pool, _):
+        assert pool.learn(rows, 2, progress=0.2).ranks[0].rows_held == 400
+        rows.add(more.newest(30))
+        assert pool.learn(rows, 2, progress=0.2).ranks[0].rows_held == 430
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_a_missing_shard_ends_with_its_name(tmp_path: Path) -> None:
+    run = RunConfig(seed=7, restarts=0)
+    path = partial(shard_path, tmp_path)
+    with (
+        running(1, replay=SPLIT, run=run, shard_path=path) as (pool, _),
+        pytest.raises(WorkersLost, match=r"000000\.safetensors"),
+    ):
+        pool.learn(window(), 2, progress=0.2)
 
 
 PIPELINE = replace(CONFIG, method="pipeline", accumulate=2, checkpoint_every=8)

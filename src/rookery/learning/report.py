@@ -24,6 +24,7 @@ SUMS = (
     "device_mb",
     "failures",
     "restarts",
+    "rows_held",
 )
 """Figures of ranks that are added up."""
 
@@ -85,6 +86,8 @@ class RankStats:
     restarts: int = 0
     fallback: bool = False
     """Whether the other ranks do its share."""
+    rows_held: int = 0
+    """Rows of the replay window that it holds."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
     """Return what several calls of `learn`, at least one, did together."""
     updates = sum(report.updates for report in reports)
     rows = sum(report.rows for report in reports)
-    rate = rows / sum(r.rows / r.rows_per_second for r in reports)
+    seconds = sum(r.rows / r.rows_per_second for r in reports if r.rows)
+    rate = rows / seconds if seconds else 0.0
     ranks = merge_ranks([figures for report in reports for figures in report.ranks])
     return LearnReport(
         updates=updates,

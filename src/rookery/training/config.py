@@ -168,6 +168,18 @@ class Config:
                 f"{self.learning.method}"
             )
         self.run.check_silence("learning.silence_seconds", self.learning.silence_seconds)
+        if self.replay.sharding != "full":
+            self._check_split()
+
+    def _check_split(self) -> None:
+        """Refuse to split the window between trainers that need all rows, or equal batches."""
+        if self.learning.method == "pipeline":
+            need = "learning.method=pipeline: every trainer needs every row"
+        elif self.learning.compiled:
+            need = "learning.compiled: the trainers' shares of a batch vary"
+        else:
+            return
+        raise ConfigError(f"replay.sharding is split, expected full with {need}")
 
 
 def to_json(config: Config) -> str:

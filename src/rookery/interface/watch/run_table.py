@@ -157,7 +157,8 @@ def _parallel(history: RunHistory) -> list[str]:
     worked = sum(rank.updates > 0 for rank in history.ranks)
     number = some_of(worked, len(history.ranks))
     summary = trainers(number, _share(total.communication))
-    return [f"{summary}, {_share(total.efficiency)} efficiency"]
+    held = f"trainers hold {count(total.rows_held)} rows"
+    return [f"{summary}, {_share(total.efficiency)} efficiency", *([held] * (total.rows_held > 0))]
 
 
 def _loss(history: RunHistory) -> RenderableType:

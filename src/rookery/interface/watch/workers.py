@@ -7,6 +7,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, percent, tenths
+from rookery.interface.progress import mean_share
 from rookery.interface.run_history import Note, RunHistory
 from rookery.interface.stats_tail import Line
 from rookery.learning import RankStats, total_of

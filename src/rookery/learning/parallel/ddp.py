@@ -53,7 +53,7 @@ class DdpGradients(RankGradients):
         """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
         self._last_bucket = time.perf_counter()
         try:
-            return self._weighted(batch, self.share * self._group.size)
+            return self._weighted(batch, len(batch) / self._batch_size * self._group.size)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
@@ -100,7 +100,7 @@ class ExchangedGradients(RankGradients):
 
     def gradients(self, batch: Batch) -> Losses:
         """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
-        losses = self._weighted(batch, self.share)
+        losses = self._weighted(batch, len(batch) / self._batch_size)
         vector = FlatTensors([_gradient(weight) for weight in _learning(self.net)])
         vector.write(self._exchange.sum(vector.read()))
         return losses

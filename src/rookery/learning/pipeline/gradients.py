@@ -55,7 +55,7 @@ class PipelineGradients(RankGradients):
             whole = self._tensor(batch.planes[: self._rows * self.accumulate])
             planes = [whole.contiguous(memory_format=torch.channels_last)]
         if self._is_last:
-            self._part_targets = [self._targets(batch, rows) for rows in self._split(len(batch))]
+            self._part_targets = [self._targets(batch, rows) for rows in self._split(batch)]
             numbers = torch.arange(self.accumulate)
         self._run(*planes, target=numbers)
         return self._share_means()

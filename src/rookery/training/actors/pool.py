@@ -33,7 +33,6 @@ from rookery.training.self_players import Step
 from rookery.workers import (
     Cluster,
     ProcessWorker,
-    RestartPolicy,
     Worker,
     WorkerEvent,
     WorkerPool,

@@ -106,6 +106,7 @@ def _rank_stats(name: str, reply: Learned) -> RankStats:
         batch_ms=1000 * own_seconds / max(updates, 1),
         sync_ms=1000 * traffic.blocked / max(updates, 1),
         efficiency=own_seconds / all_seconds,
+        rows_held=reply.rows_held,
     )
 
 
