@@ -37,7 +37,7 @@ class PipelineGradients(RankGradients):
         super().__init__(part, group=group, config=config, precision=precision)
         self._is_last = group.rank == group.size - 1
         self._layers = _InPrecision(part, self.device, precision)
-        self._between = (*planes_shape[1:], part.width)
+        self._between, self._steps = (*planes_shape[1:], part.width), part.steps or 1
         self._planes_shape = planes_shape
         self._rows = self._passed = 0
         self._stage: Any = None  # of a type whose import is slow
@@ -96,7 +96,7 @@ class PipelineGradients(RankGradients):
         Without them torch would run the network to find the shapes, and disturb batch norm.
         """
         dtype, is_first = self._layers.dtype, self._group.rank == ROOT
-        shape = (rows, *self._between)
+        shape = (rows * self._steps, *self._between)
         between = torch.empty(shape, dtype=dtype, device="meta", requires_grad=True)
         # With each neighbour, activations are passed in one direction and gradients in the other.
         self._passed = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
