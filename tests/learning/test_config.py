@@ -70,7 +70,7 @@ def test_batch_and_rate_are_scaled_by_the_number_of_trainers(
 ) -> None:
     config = LearningConfig(method="distributed", scaling=scaling, learning_rate=0.001)
     scaled = config.scaled(workers)
-    assert (scaled.batch_size, scaled.learning_rate) == (rows, pytest.approx(rate))
+    assert scaled.batch_size == rows and scaled.learning_rate == pytest.approx(rate)
     assert learning_rate(0.0, 10**6, config=scaled) == pytest.approx(rate)
     assert scaled.scaled(workers) == scaled, "only once"
 

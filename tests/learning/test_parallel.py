@@ -263,8 +263,8 @@ def test_bfloat16_halves_the_bytes(traffic: Traffic) -> None:
 def test_powersgd_takes_a_share_of_the_bytes(traffic: Traffic) -> None:
     for rank in traffic("distributed", "all_reduce", "powersgd"):
         assert rank["wire"] == pytest.approx([rank["sent"], rank["received"]], rel=0.1)
-    for rank in ratios(traffic, "distributed", "all_reduce", "powersgd"):
-        assert rank == pytest.approx([0.3, 0.3], abs=0.1)
+    for found in ratios(traffic, "distributed", "all_reduce", "powersgd"):
+        assert found == pytest.approx([0.3, 0.3], abs=0.1)
 
 
 def ratios(traffic: Traffic, method: str, synchronise: str, compress: str) -> list[list[float]]:

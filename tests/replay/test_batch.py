@@ -65,7 +65,8 @@ def test_the_shares_of_learners_make_up_the_batch() -> None:
     for part in (slice(0, 20), slice(20, 64), slice(63, 64)):
         offsets = np.arange(64)[part]
         share = window.batch(np.array([640]), offsets, stream=stream, result_mix=0.5)
-        assert equal(share, Batch(*(each[part] for each in vars(whole).values())))
+        columns = (whole.planes, whole.policy, whole.legal, whole.wdl)
+        assert equal(share, Batch(*(each[part] for each in columns)))
 
 
 def test_a_turned_connect_four_position_is_that_of_the_mirrored_moves() -> None:

@@ -23,6 +23,8 @@ class GradientComputer:
 
     steps = True
     """Whether this process takes the optimizer's step."""
+    share = 1.0
+    """Share of the batches that this process computes, on average."""
 
     def __init__(self, net: nn.Module, *, config: LearningConfig, precision: str) -> None:
         self.net = net
@@ -86,5 +88,3 @@ class RankGradients(GradientComputer):
     ) -> None:
         super().__init__(net, config=config, precision=precision)
         self._group, self._batch_size = group, config.batch_size
-        self.share = 1.0
-        """Share of the batches that this rank computes, on average."""

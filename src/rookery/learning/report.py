@@ -197,7 +197,7 @@ def total_of(
 def _mean(values: Sequence[float], weights: Sequence[int] = ()) -> float:
     """Return the mean; 0 if all weights are."""
     counts = weights or [1] * len(values)
-    return sum(map(mul, counts, values)) / max(sum(counts), 1)
+    return float(sum(map(mul, counts, values)) / max(sum(counts), 1))
 
 
 def as_row(losses: Losses, norm: Tensor) -> Tensor:

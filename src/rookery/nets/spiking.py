@@ -53,8 +53,7 @@ class SpikingNet(PolicyValueNet):
 def mean_over_steps(currents: Tensor, steps: int) -> Tensor:
     """Return the mean [B, C, H, W] of currents [S * B, C, H, W]."""
     boards = currents.shape[0] // steps
-    mean: Tensor = currents.unflatten(0, (steps, boards)).mean(0)
-    return mean
+    return currents.reshape(steps, boards, *currents.shape[1:]).mean(0)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
@@ -39,7 +39,7 @@ class Batch:
     policy: Tensor
     legal: Tensor
     wdl: Tensor
-    parts: tuple[int, ...] = ()
+    parts: tuple[int, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.planes)
