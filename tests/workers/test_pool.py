@@ -436,4 +436,5 @@ def test_the_usage_of_a_gpu_is_reported_and_smoothed() -> None:
     assert fixture.pool.stats()[0].device_busy is None
     fixture.poll(Heartbeat(100, 2000, 0.9))
     fixture.pool.restart(0, "moves")
-    assert fixture.pool.stats()[0] == WorkerStats("actor 0", 100, 0), "another worker"
+    expected = WorkerStats("actor 0", 100, 0, restarts=1, state="starting")
+    assert fixture.pool.stats()[0] == expected, "another worker"
