@@ -6,9 +6,9 @@ RUN is the folder of a finished `rookery train connect4 --run RUN`; every method
 with the same new network. Prints one line per method:
 
     rows/s, how many times as fast as one trainer of one thread, CPU time per thousand rows (useful
-    on a machine that others use, too), share of time spent on communication, MB sent per update,
-    memory of all trainers, and the errors of the network without search (Connect Four, all groups)
-    after the same number of rows and after the same time
+    on a machine that others use, too), share of time spent on communication, MB sent and received
+    per update, memory of all trainers, and the errors of the network without search (Connect Four,
+    all groups) after the same number of rows and after the same time
 
 and then how long it takes from a kill to the next completed update.
 """
@@ -147,7 +147,7 @@ class Bench:
 
     def warm_up(self, lesson: Lesson, method: Method) -> None:
         """Learn until all trainers have joined and their shares are settled."""
-        while len(lesson.learn(1).ranks) < method.workers * (not method.is_local):
+        while len(lesson.learn(1).worked) < method.workers * (not method.is_local):
             continue
         if method.is_uneven:
             share_a_core(worker_processes())
@@ -213,7 +213,7 @@ class Bench:
             victims[0].kill()
             alone = timed(lesson)
             begin = time.perf_counter() - alone
-            while len(lesson.learn(1).ranks) < 2:
+            while len(lesson.learn(1).worked) < 2:
                 continue
             again = time.perf_counter() - begin
         return (
@@ -251,12 +251,12 @@ def show(event: WorkerEvent) -> None:
 
 def describe(rate: float, cost: float, report: LearnReport, errors: dict[str, float]) -> str:
     line = f"{rate:.0f} rows/s, {cost:.2f} CPU s per thousand rows"
-    if report.ranks:
-        ranks = report.ranks
+    if ranks := report.worked:
         line += (
             f", communication {mean(r.communication for r in ranks):.1%}"
             f", idle {mean(r.waited for r in ranks):.1%}"
-            f", {ranks[0].sent_mb / max(1, ranks[0].updates):.2f} MB per update"
+            f", {ranks[0].sent_mb / max(1, ranks[0].updates):.2f} MB sent"
+            f" and {ranks[0].received_mb / max(1, ranks[0].updates):.2f} MB received per update"
             f", {sum(r.memory_mb for r in ranks)} MB"
             f", shares {'/'.join(str(round(r.rows / max(1, r.updates))) for r in ranks)}"
         )

@@ -1,7 +1,9 @@
 """Trainers that fail, and pools of them."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from rank_processes import TOGETHER, random_window
 from rookery.games import load_game
 from rookery.learning import LearningConfig, RankLearner
 from rookery.nets import NetConfig, build_net
+from rookery.replay import ReplayConfig
 from rookery.training import Config, RunConfig
 from rookery.training.trainers import trainer
 from rookery.training.trainers.placement import TrainerPlacement
@@ -20,6 +23,7 @@ from rookery.workers import Channel, Cluster, WorkerEvent
 
 RULES = load_game("connect4")
 CONFIG = replace(TOGETHER, silence_seconds=4.0)
+RUN, REPLAY = RunConfig(seed=7), ReplayConfig()
 
 
 class Fallible(RankLearner):
@@ -79,19 +83,30 @@ def new_pool(
     kind: type[TrainerPool] = TrainerPool,
     *,
     cluster: Cluster | None = None,
+    run: RunConfig = RUN,
+    replay: ReplayConfig = REPLAY,
+    shard_path: Callable[[int], Path] | None = None,
 ) -> tuple[TrainerPool, list[WorkerEvent]]:
     """A pool with the network of `rank_processes.new_learner`, and the list of its events."""
     settings = Config(
         "connect4",
         "test",
-        run=RunConfig(seed=7),
+        run=run,
         learning=config,
+        replay=replay,
         net=NetConfig(width=8, depth=1),
     )
     net = build_net(settings.net, RULES.planes_shape, RULES.num_actions, seed=3)
     events: list[WorkerEvent] = []
     placement = TrainerPlacement((torch.device("cpu"),), size, cluster, threads=1)
-    pool = kind(RULES, net, config=settings, placement=placement, on_event=events.append)
+    pool = kind(
+        RULES,
+        net,
+        config=settings,
+        placement=placement,
+        on_event=events.append,
+        shard_path=shard_path,
+    )
     return pool, events
 
 

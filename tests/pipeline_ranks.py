@@ -38,6 +38,7 @@ class Case:
     precision: str = "float32"
     num_updates: int = 20
     freeze: str = ""
+    kind: str = "resnet"
 
     @property
     def halfway(self) -> int:
@@ -65,14 +66,15 @@ CASES = (
     Case(ranks=2, depth=1, accumulate=3),
     Case(ranks=2, depth=2, accumulate=2, precision="bfloat16", num_updates=4),
     Case(ranks=2, depth=1, accumulate=2, num_updates=8, freeze="tower"),
+    Case(ranks=2, depth=2, accumulate=4, kind="spiking"),
     Case(ranks=3, depth=2, accumulate=4),
     Case(ranks=3, depth=4, accumulate=2),
 )
 
 
-def whole_net(game: Game, depth: int) -> nn.Module:
+def whole_net(game: Game, case: Case) -> nn.Module:
     """Build a network; zero layers are filled, since the tower would have no gradient."""
-    config = NetConfig(width=8, depth=depth, value_width=8)
+    config = NetConfig(case.kind, width=8, depth=case.depth, value_width=8)
     net = build_net(config, game.planes_shape, game.num_actions, seed=3)
     stream = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -150,7 +152,7 @@ def learn(case: Case, folder: Path, group: ProcessGroup) -> None:
 
 def new_learner(case: Case, group: ProcessGroup) -> PipelineLearner:
     game = load_game("tictactoe")
-    net = whole_net(game, case.depth)
+    net = whole_net(game, case)
     return PipelineLearner(game, net, config=case.config, seed=0, group=group, device=CPU)
 
 
@@ -158,7 +160,7 @@ def scattered(
     case: Case, whole: dict[str, np.ndarray], group: ProcessGroup
 ) -> dict[str, np.ndarray]:
     """Return this rank's part of the whole state that the root has."""
-    net = whole_net(load_game("tictactoe"), case.depth)
+    net = whole_net(load_game("tictactoe"), case)
     parts = [split_net(net, rank, num_parts=group.size) for rank in range(group.size)]
     return scatter_arrays(whole, parts, group=group)
 
@@ -174,7 +176,7 @@ def raw_gradients(
     game: Game, case: Case, group: ProcessGroup
 ) -> tuple[dict[str, np.ndarray], float]:
     """Return gradients before clipping, and the norm that clipping returns."""
-    part = split_net(whole_net(game, case.depth), group.rank, num_parts=group.size)
+    part = split_net(whole_net(game, case), group.rank, num_parts=group.size)
     method = PipelineGradients(
         part,
         planes_shape=game.planes_shape,

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -16,7 +17,8 @@ from rookery.base import generator, read_arrays, write_arrays
 from rookery.games import Game, load_game
 from rookery.learning import Learner, LearningConfig, RankLearner, RankSpec
 from rookery.nets import NetConfig, build_net
-from rookery.replay import ReplayConfig, Rows, Window, concatenate, new_rows
+from rookery.replay import ReplayConfig, Rows, Window, concatenate, deal_lanes, new_rows
+from tcp_bytes import tcp_bytes
 
 LIMIT = 120.0
 TOGETHER = LearningConfig(
@@ -44,11 +46,13 @@ class Job:
     """Additional seconds per row that its network takes."""
     rows: int = 400
     net: NetConfig = RESIDUAL
+    is_split: bool = False
+    """Whether it holds only its part of the window."""
 
 
-def random_window(game: Game, rows: int) -> Window:
-    """Return positions of random games with random targets."""
-    rng, window = generator(0, "rank test"), Window(game, ReplayConfig())
+def random_window(game: Game, rows: int, lanes: Sequence[int] = ()) -> Window:
+    """Return positions of random games with random targets, or a part of them."""
+    rng, window = generator(0, "rank test"), Window(game, ReplayConfig(), lanes=lanes)
     positions = [random_moves(game, rng) for _ in range(rows)]
     window.add(concatenate([one_row(game, moves, rng=rng) for moves in positions]))
     return window
@@ -176,18 +180,25 @@ def _learn_on_request(connection: Connection) -> None:
 
 def _learn(job: Job, learner: RankLearner) -> dict[str, Any]:
     _slow_down(learner, job.delay)
-    window = random_window(learner.game, job.rows)
+    lanes = deal_lanes(range(job.size), job.size)[job.rank] if job.is_split else ()
+    window = random_window(learner.game, job.rows, lanes)
     job.folder.mkdir(exist_ok=True)
     store = FileStore(str(job.folder / "store"))
     spec = RankSpec(store, 1, job.rank, job.size, silence_seconds=20.0)
     learner.join(spec, source=0)
+    before = tcp_bytes()
     result = learner.learn_until(window, job.updates, progress=0.2)
+    wire = [after - earlier for after, earlier in zip(tcp_bytes(), before, strict=True)]
     write_arrays(job.folder / str(job.rank), learner.state())
     return {
         "losses": vars(result.report.losses) if result.report else {},
         "rows": result.report.rows if result.report else 0,
         "sent": result.traffic.sent,
+        "received": result.traffic.received,
+        "wire": wire,
         "offsets": learner._offsets.tolist(),
+        "rows_held": window.rows_held,
+        "gradients": type(learner._gradients).__name__,
     }
 
 

@@ -156,6 +156,8 @@ COMMANDS = {
     ),
     "train connect4 --set learning.method=data_parallel --set learning.workers=2 "
     "--set learning.sync_every=8": Entry("Finished: connect4", TINY),
+    "train connect4 --set learning.method=distributed --set learning.workers=2 "
+    "--set replay.sharding=split": Entry("each holds its part of the replay window", TINY),
     "train connect4 --set learning.method=pipeline --set learning.workers=2 "
     "--set learning.accumulate=4": Entry("Finished: connect4", TINY),
     "train connect4 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379", TINY),

@@ -54,8 +54,10 @@ class ThreadWorker(Worker):
         job: Any,
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
+        heartbeat_seconds: float = 0.5,
     ) -> None:
         super().__init__(name)
+        self._heartbeat_seconds = heartbeat_seconds
         self._transport, self._death = QueueTransport(), ""
         self._function, self._job = function, job
         self._reader.start()
@@ -83,7 +85,7 @@ class ThreadWorker(Worker):
 
     def _read(self) -> None:
         """Do the work itself in the thread that reads the messages of other workers."""
-        channel = Channel(self._transport)
+        channel = Channel(self._transport, self._heartbeat_seconds)
         try:
             self._function(channel, self._job)
         except ChannelClosed:

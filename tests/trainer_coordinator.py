@@ -36,7 +36,7 @@ def main(address: str, machines: int) -> None:
         for event in events[told:]:
             say("event", what=str(event))
         told = len(events)
-        say("learned", updates=pool.updates, ranks=[rank.name for rank in report.ranks])
+        say("learned", updates=pool.updates, ranks=[rank.name for rank in report.worked])
     state, alone = pool.state(), learn_alone(CONFIG, pool.updates).state()
     say("finished", updates=int(state["updates"].item()), apart=apart(alone, state))
     pool.close()

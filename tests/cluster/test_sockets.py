@@ -34,7 +34,7 @@ def test_a_local_ray_and_its_trainers_listen_on_loopback_only(cluster: Cluster) 
     pool, _ = new_pool(2, replace(CONFIG, silence_seconds=20.0), cluster=cluster)
     with closing(pool):
         rows = window()
-        while len(pool.learn(rows, 1, progress=0.2).ranks) < 2:
+        while len(pool.learn(rows, 1, progress=0.2).worked) < 2:
             pass
         found = listening()
     assert names(found) >= {"gcs_server", "raylet", "ray::Host", "ray::KeyValues"}

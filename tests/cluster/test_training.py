@@ -115,7 +115,7 @@ def test_workers_join_and_leave_in_a_cluster(
 
     def ask(progress: Progress) -> None:
         done = lines(folder, "iteration")
-        trainers = len(progress.learned.ranks) if progress.learned else 0
+        trainers = len(progress.learned.worked) if progress.learned else 0
         actors = len(done[-1]["actors"]["workers"]) if done else 0
         if not asked and progress.iteration >= 2:
             asked.append(write_request(folder.path, ["run.actors=2", "learning.workers=2"]).stem)

@@ -32,7 +32,15 @@ RANK = {
     "communication": 0.12,
     "waited": 0.03,
     "sent_mb": 41.0,
+    "received_mb": 40.0,
     "memory_mb": 512,
+    "total_updates": 600,
+    "samples": 1_234_567,
+    "batch_ms": 20.25,
+    "sync_ms": 4.0,
+    "efficiency": 0.85,
+    "heartbeat_age": 0.3,
+    "device_mb": 2_048,
 }
 
 
@@ -77,7 +85,9 @@ def iteration(number: int, *, actors: int = 0, ranks: int = 0, **more: Any) -> d
         },
     }
     if ranks:
-        line["learning"]["ranks"] = [{"name": f"trainer {n}", **RANK} for n in range(ranks)]
+        trainers = [{"name": f"trainer {n}", **RANK} for n in range(ranks)]
+        trainers[-1] |= {"state": "failed", "fallback": True, "failures": 2, "restarts": 1}
+        line["learning"]["ranks"] = trainers
     if actors:
         worker = {"memory_mb": 400, "failures": 0, "positions_per_second": 100.0}
         workers = [{"name": f"actor {n}", **worker} for n in range(actors)]
@@ -202,14 +212,26 @@ def test_trainers_and_actors_are_shown_one_by_one_and_in_all(folder: RunFolder) 
     stats.append("note", 50, seconds=301.0, note="actor 1 died; started again in 0.5 s")
     seen = rendered(look(folder)).splitlines()
 
-    def row(begin: str) -> str:
-        found = next(line for line in seen if line.startswith(f"\u2502 {begin} "))
-        return " ".join(found.split()[1:-1])
+    def rows(begin: str) -> list[str]:
+        found = [line for line in seen if line.startswith(f"\u2502 {begin} ")]
+        return [" ".join(line.split()[1:-1]) for line in found]
 
-    assert row("trainer 2") == "trainer 2 cpu 12 3,072 5,000 12.0 % 3.0 % 41 512"
-    assert row("all 3") == "all 3 12 9,216 15,000 12.0 % 3.0 % 123 1,536"
-    assert row("actor 1") == "actor 1 100 400 3"
-    assert row("all 2") == "all 2 200 800 3"
+    assert rows("trainer") == [
+        "trainer updates samples rows/s batch ms sync ms effic. sent MB recv MB",
+        "trainer 0 600 1.23 M 5,000 20.2 4.0 85.0 % 41 40",
+        "trainer 1 600 1.23 M 5,000 20.2 4.0 85.0 % 41 40",
+        "trainer 2 600 1.23 M 5,000 20.2 4.0 85.0 % 41 40",
+        "trainer device state silent failures restarts fallback MB GPU MB",
+        "trainer 0 cpu healthy 0.3 s 0 0 - 512 2,048",
+        "trainer 1 cpu healthy 0.3 s 0 0 - 512 2,048",
+        "trainer 2 cpu failed 0.3 s 2 1 active 512 2,048",
+    ]
+    assert rows("all 3") == [
+        "all 3 600 3.7 M 15,000 20.2 4.0 53.3 % 123 120",
+        "all 3 2 of 3 0.3 s 2 1 active 1,536 6,144",
+    ]
+    assert rows("actor 1") == ["actor 1 100 400 3"]
+    assert rows("all 2") == ["all 2 200 800 3"]
     text = "\n".join(seen)
     assert "200 positions/s" in text, "by the actors' figures"
     assert "3 trainers, 12.0 % communication, 53.3 % efficiency" in text
@@ -232,11 +254,43 @@ def test_the_load_of_every_gpu_and_worker_is_shown(folder: RunFolder) -> None:
         "GPU MB GPU load",
         "1,234   90.0 %",
         "2,468   80.0 %",
-        "MB+GPU",
-        "512+2,000",
-        "1,024+2,000",
     ):
         assert text in seen, (text, seen)
+    figures = " ".join(seen.split())
+    assert "- 512 2,000" in figures and "active 1,024 4,048" in figures
+
+
+def test_trainers_of_an_earlier_version_are_shown(folder: RunFolder) -> None:
+    names = ("device", "updates", "rows", "rows_per_second", "communication", "waited", "sent_mb")
+    stats, line = tell(folder, count=1), iteration(2)
+    line["learning"]["ranks"] = [{"name": "trainer 0", **{name: RANK[name] for name in names}}]
+    stats.append("iteration", 2, **line)
+    assert "trainer 0" in rendered(look(folder))
+
+
+def test_no_figure_of_a_trainer_is_cut_off_in_80_columns(folder: RunFolder) -> None:
+    stats, line = tell(folder, count=1), iteration(2, ranks=2)
+    large = {
+        "name": "trainer 11",
+        "device": "cuda:1",
+        "total_updates": 123_456_789,
+        "samples": 98_765_432_100,
+        "rows_per_second": 276_902.0,
+        "batch_ms": 1234.5,
+        "sync_ms": 999.9,
+        "efficiency": 1.0,
+        "sent_mb": 123_456.0,
+        "received_mb": 123_456.0,
+        "state": "starting",
+        "heartbeat_age": 123.4,
+        "memory_mb": 12_345,
+        "device_mb": 80_000,
+    }
+    line["learning"]["ranks"][1] |= large
+    stats.append("iteration", 2, **line)
+    seen = " ".join(rendered(look(folder)).split())
+    assert "trainer 11 123 M 98.8 G 276,902 1234.5 999.9 100.0 % 123,456 123,456" in seen
+    assert "trainer 11 cuda:1 starting 123.4 s 2 1 active 12,345 80,000" in seen
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rookery.base import ConfigError, UnknownName
-from rookery.learning import LearningConfig
+from rookery.learning import LearningConfig, learning_rate
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,32 @@ def test_settings_without_meaning_in_a_pipeline_are_refused(name: str, value: An
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(UnknownName, match=r"learning\.method"):
         LearningConfig(method="ddp")
+
+
+@pytest.mark.parametrize(
+    ("scaling", "workers", "rows", "rate"),
+    [
+        ("none", 4, 512, 0.001),
+        ("linear", 1, 512, 0.001),
+        ("linear", 4, 2048, 0.004),
+        ("sqrt", 4, 2048, 0.002),
+        ("sqrt", 2, 1024, 0.001 * 2**0.5),
+    ],
+)
+def test_batch_and_rate_are_scaled_by_the_number_of_trainers(
+    scaling: str, workers: int, rows: int, rate: float
+) -> None:
+    config = LearningConfig(method="distributed", scaling=scaling, learning_rate=0.001)
+    scaled = config.scaled(workers)
+    assert scaled.batch_size == rows and scaled.learning_rate == pytest.approx(rate)
+    assert learning_rate(0.0, 10**6, config=scaled) == pytest.approx(rate)
+    assert scaled.scaled(workers) == scaled, "only once"
+
+
+def test_scaling_is_announced_from_the_old_value_to_the_new_one() -> None:
+    config = LearningConfig(method="distributed", scaling="sqrt", learning_rate=0.001)
+    assert config.terms(4) == (
+        "4 trainers sharing every batch (DDP): from 512 to 2048 rows per update, "
+        "peak learning rate from 0.001 to 0.002 (learning.scaling=sqrt)"
+    )
+    assert config.terms(1) == "1 trainer: 512 rows per update, peak learning rate 0.001"

@@ -1,8 +1,9 @@
 """The learner: it learns, averages its weights, and continues bit for bit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 from rookery.base import FileDamaged, RookeryError, read_arrays, seeds, write_arrays
 from rookery.games import Game
 from rookery.learning import GpuLearner, Learner, LearningConfig, LearningDiverged
-from rookery.replay import Batch, Window
+from rookery.replay import Batch, Window, prefetch
 from tiny_net import TinyNet
 
 CONFIG = LearningConfig(batch_size=32, precision="float32", warmup_updates=3, learning_rate=0.01)
@@ -319,3 +320,47 @@ def test_a_part_that_was_frozen_from_the_start_can_be_released(
     assert "net.conv" in changed(second, before)
     assert second.state()["optimizer.conv.weight.step"] == 2
     assert second.state()["optimizer.wdl.weight.step"] == 4
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_prefetching_changes_no_weight(
+    make_learner: Callable[..., Learner],
+    window: Window,
+    monkeypatch: pytest.MonkeyPatch,
+    depth: int,
+) -> None:
+    depths = []
+
+    def spy(items: Iterable[Batch], depth: int) -> Generator[Batch, None, None]:
+        depths.append(depth)
+        return prefetch(items, depth)
+
+    usual, other = make_learner(), make_learner(replace(CONFIG, prefetch=depth))
+    usual.learn(window, 3, progress=0.1)
+    monkeypatch.setattr("rookery.learning.learner.prefetch", spy)
+    other.learn(window, 3, progress=0.1)
+    assert depths == [depth]
+    assert same_bits(usual.state(), other.state())
+
+
+@pytest.mark.parametrize("pin_memory", [True, False])
+def test_batches_for_a_gpu_are_pinned_if_the_setting_says_so(
+    make_learner: Callable[..., Learner],
+    window: Window,
+    monkeypatch: pytest.MonkeyPatch,
+    pin_memory: bool,
+) -> None:
+    pinned = []
+
+    def pin(batch: Batch) -> Batch:
+        pinned.append(len(batch))
+        return batch
+
+    learner = make_learner(replace(CONFIG, pin_memory=pin_memory))
+    monkeypatch.setattr(Batch, "pinned", pin)
+    learner._batch(window, 0)
+    assert not pinned, "the network is on the CPU"
+    on_gpu = SimpleNamespace(parameters=lambda: iter([SimpleNamespace(is_cuda=True)]))
+    monkeypatch.setattr(learner, "net", on_gpu)
+    learner._batch(window, 0)
+    assert pinned == [learner.config.batch_size] * pin_memory

@@ -1,9 +1,12 @@
 """Ranks in separate processes: DDP equals a single learner, local SGD averages independent ones."""
 
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from apart import apart
 from rank_processes import TOGETHER as CONFIG
 from rank_processes import end_ranks, learn_alone, learn_together, new_learner, random_window
 from rookery.learning import Learner, LearningConfig
+from rookery.learning.parallel.ddp import WHOLE_UPDATES
 from rookery.learning.parallel.rank import even_shares, fair_shares, rows_of
 from rookery.nets import NetConfig
 
@@ -58,6 +62,12 @@ def test_a_hundred_updates_together_equal_those_alone(tmp_path: Path, synchronis
     for rank in found[: 1 if served else 2]:
         assert rank["state"]["updates"] == 100
         assert apart(alone, rank["state"]) < 2e-3
+
+
+def test_gradients_sent_after_the_backward_pass_are_the_same(tmp_path: Path) -> None:
+    found = learn_together(replace(CONFIG, overlap=False), 2, 40, tmp_path)
+    assert {rank["gradients"] for rank in found} == {"ExchangedGradients"}
+    assert apart(learn_alone(CONFIG, 40).state(), found[0]["state"]) < 2e-3
 
 
 def test_batches_in_parts_and_uneven_ranks_change_nothing(tmp_path: Path) -> None:
@@ -177,3 +187,90 @@ def test_spiking_nets_learn_together_what_one_learns_alone(tmp_path: Path) -> No
     for rank in learn_together(CONFIG, 2, 20, tmp_path, net=net):
         for name in alone:
             np.testing.assert_allclose(rank["state"][name], alone[name], atol=1e-5, err_msg=name)
+
+
+WIDE = NetConfig(width=96, depth=1)
+"""Large enough for gradients to be almost all that is exchanged."""
+WIRE_UPDATES = 8
+Traffic = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def traffic(tmp_path_factory: pytest.TempPathFactory) -> Traffic:
+    """Return what two ranks exchange, by method, synchronisation and compression."""
+
+    @cache
+    def measure(method: str, synchronise: str, compress: str = "none") -> list[dict[str, Any]]:
+        config = replace(
+            CONFIG, method=method, synchronise=synchronise, compress=compress, sync_every=1
+        )
+        folder = tmp_path_factory.mktemp("traffic")
+        return learn_together(config, 2, WIRE_UPDATES, folder, net=WIDE)
+
+    return measure
+
+
+every_exchange = pytest.mark.parametrize(
+    ("method", "synchronise"),
+    [
+        ("distributed", "all_reduce"),
+        ("distributed", "gather_broadcast"),
+        ("distributed", "parameter_server"),
+        ("data_parallel", "all_reduce"),
+        pytest.param("data_parallel", "gather_broadcast", marks=pytest.mark.slow),
+        pytest.param("data_parallel", "parameter_server", marks=pytest.mark.slow),
+    ],
+)
+FROM_ROOT = {"all_reduce": 0.2, "gather_broadcast": 0.4, "parameter_server": 1.0}
+"""Share of the bytes that the root sends if every rank sends a fifth."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's counters are read on Linux")
+@every_exchange
+@pytest.mark.parametrize("compress", ["none", "fp16", "topk"])
+def test_bytes_are_those_that_the_kernel_counts(
+    traffic: Traffic, method: str, synchronise: str, compress: str
+) -> None:
+    for rank in traffic(method, synchronise, compress):
+        assert rank["wire"] == pytest.approx([rank["sent"], rank["received"]], rel=0.1)
+
+
+@every_exchange
+def test_half_precision_halves_the_bytes(traffic: Traffic, method: str, synchronise: str) -> None:
+    root, other = ratios(traffic, method, synchronise, "fp16")
+    from_root = 1.0 if synchronise == "parameter_server" else 0.5
+    assert root == pytest.approx([from_root, 0.5], abs=0.02)
+    assert other == pytest.approx([0.5, from_root], abs=0.02)
+
+
+@every_exchange
+def test_the_largest_tenth_of_the_elements_takes_a_fifth_of_the_bytes(
+    traffic: Traffic, method: str, synchronise: str
+) -> None:
+    whole = WHOLE_UPDATES if (method, synchronise) == ("distributed", "all_reduce") else 0
+    compressed = FROM_ROOT[synchronise], 0.2
+    share = [(whole + x * (WIRE_UPDATES - whole)) / WIRE_UPDATES for x in compressed]
+    root, other = ratios(traffic, method, synchronise, "topk")
+    assert root == pytest.approx(share, abs=0.02)
+    assert other == pytest.approx(share[::-1], abs=0.02)
+
+
+def test_bfloat16_halves_the_bytes(traffic: Traffic) -> None:
+    for rank in ratios(traffic, "distributed", "all_reduce", "bf16"):
+        assert rank == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_powersgd_takes_a_share_of_the_bytes(traffic: Traffic) -> None:
+    for rank in traffic("distributed", "all_reduce", "powersgd"):
+        assert rank["wire"] == pytest.approx([rank["sent"], rank["received"]], rel=0.1)
+    for found in ratios(traffic, "distributed", "all_reduce", "powersgd"):
+        assert found == pytest.approx([0.3, 0.3], abs=0.1)
+
+
+def ratios(traffic: Traffic, method: str, synchronise: str, compress: str) -> list[list[float]]:
+    """Return the bytes that each rank sends and receives, divided by those without compression."""
+    found, whole = traffic(method, synchronise, compress), traffic(method, synchronise)
+    return [
+        [rank[way] / plain[way] for way in ("sent", "received")]
+        for rank, plain in zip(found, whole, strict=True)
+    ]

@@ -91,7 +91,7 @@ def learned_whole(case: Case) -> tuple[Learner, dict[str, np.ndarray], np.ndarra
 
 def whole_learner(case: Case) -> Learner:
     game = load_game("tictactoe")
-    return Learner(game, whole_net(game, case.depth), config=case.config, seed=0)
+    return Learner(game, whole_net(game, case), config=case.config, seed=0)
 
 
 def read(results: Results, case: Case, what: str) -> dict[str, np.ndarray]:
@@ -142,7 +142,7 @@ def test_all_ranks_report_the_losses_of_the_whole_batch(results: Results, case: 
 @every_case
 def test_the_gradients_are_those_of_a_gradient_computer(results: Results, case: Case) -> None:
     game = load_game("tictactoe")
-    net = convert_conv2d_weight_memory_format(whole_net(game, case.depth), torch.channels_last)
+    net = convert_conv2d_weight_memory_format(whole_net(game, case), torch.channels_last)
     config = replace(case.config, value_weight=0.5)
     single = GradientComputer(net, config=config, precision=case.precision)
     single.gradients(random_batch(game, 0))
@@ -170,7 +170,7 @@ def test_an_unsplit_learner_continues_from_the_state_of_a_group(results: Results
 
 @every_case
 def test_no_rank_holds_more_than_its_part(results: Results, case: Case) -> None:
-    net = whole_net(load_game("tictactoe"), case.depth)
+    net = whole_net(load_game("tictactoe"), case)
     freeze(net, case.config.frozen)
     layers = [*net.get_submodule("blocks").children(), net.get_submodule("policy")]
     largest = max(sum(w.numel() for w in layer.parameters()) for layer in layers)

@@ -24,7 +24,6 @@ from rookery.nets import (
     count_parameters,
     count_spikes,
     pack,
-    split_net,
     unpack,
 )
 from rookery.nets.build import PlanesShape
@@ -228,11 +227,6 @@ def test_invalid_neurons_are_refused_with_their_setting(setting: str, value: Any
 def test_an_unknown_surrogate_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError, match="did you mean arctan"):
         NetConfig("spiking", surrogate="arktan")
-
-
-def test_a_spiking_network_cannot_be_split() -> None:
-    with pytest.raises(ConfigError, match=r"choose net\.kind=resnet"):
-        split_net(build_net(SPIKING, *CONNECT4), 0, num_parts=2)
 
 
 def test_spikes_are_counted_over_neurons_and_steps() -> None:

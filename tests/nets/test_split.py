@@ -11,13 +11,14 @@ from rookery.nets.split import balanced_cuts
 SHAPE, ACTIONS = (2, 3, 3), 9
 
 
-def make_net(depth: int) -> nn.Module:
-    return build_net(NetConfig(width=16, depth=depth), SHAPE, ACTIONS, seed=4)
+def make_net(depth: int, kind: str = "resnet") -> nn.Module:
+    return build_net(NetConfig(kind, width=16, depth=depth), SHAPE, ACTIONS, seed=4)
 
 
+@pytest.mark.parametrize("kind", ["resnet", "spiking"])
 @pytest.mark.parametrize(("depth", "num_parts"), [(0, 1), (0, 2), (3, 2), (3, 5), (6, 4)])
-def test_parts_in_sequence_equal_the_whole_network(depth: int, num_parts: int) -> None:
-    net = make_net(depth)
+def test_parts_in_sequence_equal_the_whole_network(depth: int, num_parts: int, kind: str) -> None:
+    net = make_net(depth, kind)
     torch.nn.init.normal_(net.get_parameter("policy.last.weight"))
     x = planes = torch.rand(4, *SHAPE)
     parts = [split_net(net, part, num_parts=num_parts) for part in range(num_parts)]

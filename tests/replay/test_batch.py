@@ -65,7 +65,8 @@ def test_the_shares_of_learners_make_up_the_batch() -> None:
     for part in (slice(0, 20), slice(20, 64), slice(63, 64)):
         offsets = np.arange(64)[part]
         share = window.batch(np.array([640]), offsets, stream=stream, result_mix=0.5)
-        assert equal(share, Batch(*(each[part] for each in vars(whole).values())))
+        columns = (whole.planes, whole.policy, whole.legal, whole.wdl)
+        assert equal(share, Batch(*(each[part] for each in columns)))
 
 
 def test_a_turned_connect_four_position_is_that_of_the_mirrored_moves() -> None:
@@ -144,6 +145,20 @@ def test_prefetching_makes_no_more_than_depth_ahead() -> None:
     assert next(items) == 0
     items.close()
     assert len(made) <= 4
+
+
+def test_with_depth_zero_an_item_is_made_when_it_is_asked_for() -> None:
+    made = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(3):
+            made.append(number)
+            yield number
+
+    items = prefetch(numbers(), depth=0)
+    assert not made
+    assert next(items) == 0 and made == [0]
+    assert list(items) == [1, 2]
 
 
 def test_an_error_while_prefetching_reaches_the_learner() -> None:

@@ -28,12 +28,19 @@ from rookery.workers import (
     Failed,
     Heartbeat,
     Message,
+    RestartPolicy,
     WorkerEvent,
     WorkerPool,
     WorkersLost,
 )
 
 GAME = load_game("connect4")
+SUPERVISION = [
+    "run.heartbeat_seconds=0.25",
+    "run.silence_seconds=7",
+    "run.restarts=2",
+    "run.restart_minutes=3",
+]
 
 
 @dataclass
@@ -192,6 +199,17 @@ def test_how_many_actors_in_a_cluster(
     assert {worker.job["games"] for worker in cluster.workers} == {256 // sharing}
     backend = {"cpu": "float16", "cuda:0": "auto"}[device]  # this process is on the CPU
     assert {worker.job["backend"] for worker in cluster.workers} == {backend}
+
+
+def test_heartbeats_silence_and_restarts_are_settings() -> None:
+    cluster, events = FakeCluster(cpus=2, gpus=0), list[WorkerEvent]()
+    config = new_config("run.cluster=local", "run.devices=cpu", *SUPERVISION)
+    actors = new_actors(config, cluster, on_event=events.append)
+    assert [worker.options["heartbeat_seconds"] for worker in cluster.workers] == [0.25]
+    assert actors.pool._policy == RestartPolicy(
+        silence_seconds=7.0, failures=2, period_seconds=180.0
+    )
+    assert new_config().run.restart_policy() == RestartPolicy(), "the defaults are the same"
 
 
 def test_a_cluster_that_grows_is_followed() -> None:

@@ -176,3 +176,39 @@ def test_settings_that_depend_on_each_other_may_come_in_any_order(order: int) ->
     pair = ["replay.window_min=100000", "replay.window_max=200000"]
     replay = apply(PLAIN, pair[::order]).replay
     assert (replay.window_min, replay.window_max) == (100000, 200000)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (["run.silence_seconds=0.9"], r"run\.silence_seconds is 0\.9, expected at least 2 \* "),
+        (["run.heartbeat_seconds=11"], r"run\.silence_seconds is 20, .* which is 22"),
+        (["learning.silence_seconds=0.5"], r"learning\.silence_seconds is 0\.5, expected at least"),
+        (["run.heartbeat_seconds=0"], r"run\.heartbeat_seconds is 0"),
+        (["run.restarts=-1"], r"run\.restarts is -1"),
+        (["run.restart_minutes=0"], r"run\.restart_minutes is 0"),
+        (["learning.prefetch=-1"], r"learning\.prefetch is -1"),
+        (["learning.pin_memory=2"], r"learning\.pin_memory: .* valid boolean"),
+        (["learning.overlap=maybe"], r"learning\.overlap: .* valid boolean"),
+    ],
+)
+def test_limits_of_workers_and_batches_are_checked(settings: list[str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        apply(RECIPES["tictactoe-demo"](), settings)
+
+
+def test_a_slow_heartbeat_needs_longer_silences() -> None:
+    settings = ["run.heartbeat_seconds=20", "run.silence_seconds=40", "learning.silence_seconds=40"]
+    assert apply(RECIPES["tictactoe-demo"](), settings).run.restart_policy().silence_seconds == 40
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("learning.method=pipeline", "every trainer needs every row"),
+        ("learning.compiled=true", "shares of a batch vary"),
+    ],
+)
+def test_a_split_window_needs_trainers_that_can_use_it(setting: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=rf"replay\.sharding is split, .*{reason}"):
+        apply(RECIPES["tictactoe-demo"](), ["replay.sharding=split", setting])

@@ -79,8 +79,8 @@ def test_a_pipeline_refuses_trainers_without_a_part_or_a_gpu(
     sizing.check_trainers(replace(config, learning=replace(learning, workers="1")), devices)
 
 
-def test_a_spiking_network_cannot_be_split() -> None:
-    config = config_with(LearningConfig(method="pipeline"))
+def test_a_spiking_network_can_be_split() -> None:
+    config = config_with(LearningConfig(method="pipeline", workers="3"))
     config = replace(config, net=replace(config.net, kind="spiking"))
-    with pytest.raises(ConfigError, match="cannot split a spiking network"):
-        sizing.check_trainers(config, CPU)
+    sizing.check_trainers(config, CPU)
+    assert count(config) == 3

@@ -44,7 +44,7 @@ def test_trainers_listen_on_loopback_only(method: str, monkeypatch: pytest.Monke
     pool, _ = new_pool(2, replace(CONFIG, method=method, batch_size=16))
     try:
         rows = window()
-        while len(pool.learn(rows, 1, progress=0.2).ranks) < 2:
+        while len(pool.learn(rows, 1, progress=0.2).worked) < 2:
             pass
         found = listening() - before
     finally:

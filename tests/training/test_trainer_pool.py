@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,23 @@ from faulty_trainers import (
     window,
 )
 from rank_processes import learn_alone, new_learner
-from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged
-from rookery.replay import Window
-from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
+from rookery.learning import (
+    GroupFailed,
+    Learner,
+    LearningConfig,
+    LearningDiverged,
+    LearnReport,
+)
+from rookery.replay import ReplayConfig, Window, shard_path, write_shard
+from rookery.training import (
+    Progress,
+    RunConfig,
+    RunFolder,
+    Stats,
+    apply,
+    recipe_for,
+    train,
+)
 from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.trainers import trainer
 from rookery.training.trainers.pool import TrainerPool
@@ -40,9 +55,12 @@ UPDATES = 60
 
 @contextmanager
 def running(
-    size: int, config: LearningConfig = CONFIG, kind: type[TrainerPool] = TrainerPool
+    size: int,
+    config: LearningConfig = CONFIG,
+    kind: type[TrainerPool] = TrainerPool,
+    **more: Any,
 ) -> Iterator[tuple[TrainerPool, list[WorkerEvent]]]:
-    pool, events = new_pool(size, config, kind)
+    pool, events = new_pool(size, config, kind, **more)
     try:
         yield pool, events
     finally:
@@ -51,7 +69,7 @@ def running(
 
 
 def until_all_have_joined(pool: TrainerPool, size: int, rows: Window) -> None:
-    while len(pool.learn(rows, 1, progress=0.2).ranks) < size:
+    while len(pool.learn(rows, 1, progress=0.2).worked) < size:
         time.sleep(0.2)
 
 
@@ -75,10 +93,51 @@ def test_a_killed_trainer_is_replaced_and_the_result_is_the_same() -> None:
         begin = time.perf_counter()
         report = pool.learn(rows, 1, progress=0.2)
         assert time.perf_counter() - begin < 10
-        assert len(report.ranks) == 2
+        assert len(report.worked) == 2
+        lost, total = report.ranks[0], report.total
+        assert (lost.state, lost.fallback, lost.failures) in [
+            ("failed", True, 1),
+            ("starting", True, 1),
+        ]
+        assert total is not None and total.fallback and total.state == "2 of 3"
         until_all_have_joined(pool, 3, rows)
+        back = pool.learn(rows, 1, progress=0.2)
+        assert [(rank.state, rank.restarts) for rank in back.ranks] == [
+            ("healthy", 1),
+            ("healthy", 0),
+            ("healthy", 0),
+        ]
+        check_figures(back, pool.updates)
         assert distance_from_undisturbed(pool, rows) < 2e-3
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
+
+
+def test_two_trainers_with_scaling_learn_what_one_learns_with_larger_batches() -> None:
+    config = replace(CONFIG, scaling="linear")
+    alone = replace(CONFIG, batch_size=2 * CONFIG.batch_size, learning_rate=2e-4)
+    with running(2, config) as (pool, _):
+        rows = window()
+        until_all_have_joined(pool, 2, rows)
+        report = pool.learn(rows, 20, progress=0.2)
+        assert (report.rows, pool.config.batch_size) == (20 * 96, 96)
+        assert "from 48 to 96 rows per update" in pool.describe()
+        assert "peak learning rate from 0.0001 to 0.0002" in pool.describe()
+        assert distance_from_undisturbed(pool, rows, alone) < 2e-3
+
+
+def check_figures(report: LearnReport, updates: int) -> None:
+    """Check the figures of three trainers of which the first was replaced."""
+    total = report.total
+    assert total is not None and not total.fallback and total.state == "3 of 3"
+    assert total.samples == sum(rank.samples for rank in report.ranks) == updates * 48
+    assert max(rank.total_updates for rank in report.ranks) == total.total_updates <= updates
+    assert 0 < total.efficiency < 1.5
+    for rank in report.ranks:
+        assert 0 < rank.samples < updates * 48 and rank.total_updates <= updates
+        assert rank.batch_ms > 0 and rank.sync_ms > 0 and 0 < rank.efficiency <= 1
+        assert rank.sent_mb > 0 and rank.received_mb > 0
+        assert rank.memory_mb > 50 and rank.device_mb == 0
+        assert 0 <= rank.heartbeat_age < CONFIG.silence_seconds
 
 
 @pytest.mark.slow
@@ -115,6 +174,49 @@ def test_a_lost_parameter_server_is_replaced_from_the_last_state() -> None:
         assert distance_from_undisturbed(pool, rows) < 2e-3
 
 
+SPLIT = ReplayConfig(sharding="split")
+
+
+def test_the_part_of_a_killed_trainer_comes_back_from_the_run_folder(tmp_path: Path) -> None:
+    rows = window()
+    write_shard(shard_path(tmp_path, 0), rows.newest(len(rows)), game=rows.game)
+    with running(3, replay=SPLIT, shard_path=partial(shard_path, tmp_path)) as (pool, _):
+        until_all_have_joined(pool, 3, rows)
+        assert rows_held(pool.learn(rows, 1, progress=0.2)) == [133, 133, 134]
+        assert "each holds its part of the replay window" in pool.describe()
+        worker_processes()[1].kill()
+        assert rows_held(pool.learn(rows, 1, progress=0.2)) == [0, 199, 201]
+        until_all_have_joined(pool, 3, rows)
+        assert rows_held(pool.learn(rows, 1, progress=0.2)) == [133, 133, 134]
+        assert distance_from_undisturbed(pool, rows) < 2e-3
+
+
+def rows_held(report: LearnReport) -> list[int]:
+    """Return how many of the 400 rows each trainer holds, the smallest number first."""
+    assert report.total is not None and report.total.rows_held == 400
+    return sorted(rank.rows_held for rank in report.ranks)
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_parts_are_sent_to_trainers_that_cannot_read_the_run_folder() -> None:
+    rows, more = window(), window()
+    with running(1, replay=SPLIT) as (pool, _):
+        assert pool.learn(rows, 2, progress=0.2).ranks[0].rows_held == 400
+        rows.add(more.newest(30))
+        assert pool.learn(rows, 2, progress=0.2).ranks[0].rows_held == 430
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_a_missing_shard_ends_with_its_name(tmp_path: Path) -> None:
+    run = RunConfig(seed=7, restarts=0)
+    path = partial(shard_path, tmp_path)
+    with (
+        running(1, replay=SPLIT, run=run, shard_path=path) as (pool, _),
+        pytest.raises(WorkersLost, match=r"000000\.safetensors"),
+    ):
+        pool.learn(window(), 2, progress=0.2)
+
+
 PIPELINE = replace(CONFIG, method="pipeline", accumulate=2, checkpoint_every=8)
 
 
@@ -149,7 +251,7 @@ def test_a_pipeline_that_loses_a_part_continues_from_the_last_state(rank: int) -
         rows = window()
         pool.learn(rows, 10, progress=0.2)
         report = pool.learn(rows, 40, progress=0.2, check=kill_while_it_learns)
-        assert (report.updates, len(report.ranks)) == (40, 2)
+        assert (report.updates, len(report.worked)) == (40, 2)
         assert distance_from_undisturbed(pool, rows, PIPELINE) < 2e-3
         assert ["killed by SIGKILL" in event.what for event in events] == [True]
 
@@ -187,6 +289,18 @@ def test_a_pool_that_makes_no_update_ends_with_a_reason() -> None:
         pytest.raises((WorkersLost, GroupFailed), match="on purpose"),
     ):
         pool.learn(window(), 5, progress=0.2)
+
+
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
+def test_the_number_of_restarts_is_a_setting() -> None:
+    run = RunConfig(seed=7, restarts=1, restart_minutes=10.0)
+    with running(1, kind=HopelessPool, run=run) as (pool, events):
+        with pytest.raises(WorkersLost, match="no trainer is left"):
+            pool.learn(window(), 5, progress=0.2)
+        assert [event.done for event in events] == [
+            "restarting in 0.1 s",
+            "dropped after 2 failures",
+        ]
 
 
 @pytest.mark.usefixtures("in_threads", "restored_trainer")
@@ -303,7 +417,7 @@ def test_trainers_join_and_leave_and_the_result_is_the_same() -> None:
         assert pool.count() == (2, 2)
         pool.scale(1, cpu)
         assert len(worker_processes()) == 1
-        assert len(pool.learn(rows, 1, progress=0.2).ranks) == 1
+        assert len(pool.learn(rows, 1, progress=0.2).worked) == 1
         assert distance_from_undisturbed(pool, rows) < 2e-3
         assert [str(event) for event in events] == [
             "trainer 1 joins: the run was scaled; added",

@@ -281,6 +281,29 @@ def test_failures_are_forgotten_after_a_period_of_work() -> None:
     assert fixture.pool.stats()[0].failures == 20
 
 
+def test_figures_tell_healthy_starting_failed_and_dropped_workers_apart() -> None:
+    fixture = Fixture(size=2)
+
+    def found(number: int) -> tuple[str, int, int, float]:
+        stats = fixture.pool.stats(with_failed=True)[number]
+        return stats.state, stats.failures, stats.restarts, stats.heartbeat_age
+
+    assert found(0) == ("starting", 0, 0, 0.0)
+    fixture.make_ready()
+    fixture.now += 2.0
+    assert found(0) == ("healthy", 0, 0, 2.0)
+    fixture.fail()
+    assert found(0) == ("failed", 1, 0, 2.0)
+    assert 0 not in fixture.pool.stats()
+    fixture.now += 1.0
+    fixture.poll(Heartbeat(100), number=1)
+    assert found(0) == ("starting", 1, 1, 0.0)
+    fixture.pool.drop_worker(0, "fails")
+    assert found(0)[:3] == ("dropped", 1, 1)
+    fixture.pool.retire(1, "is not needed")
+    assert list(fixture.pool.stats(with_failed=True)) == [0]
+
+
 def test_work_does_not_excuse_frequent_failures() -> None:
     fixture = Fixture(size=2)
     for _ in range(3):
@@ -413,4 +436,5 @@ def test_the_usage_of_a_gpu_is_reported_and_smoothed() -> None:
     assert fixture.pool.stats()[0].device_busy is None
     fixture.poll(Heartbeat(100, 2000, 0.9))
     fixture.pool.restart(0, "moves")
-    assert fixture.pool.stats()[0] == WorkerStats("actor 0", 100, 0), "another worker"
+    expected = WorkerStats("actor 0", 100, 0, restarts=1, state="starting")
+    assert fixture.pool.stats()[0] == expected, "another worker"

@@ -122,9 +122,9 @@ def describe(report: Progress, past: RunHistory) -> dict[str, str]:
     if actors := report.actors:
         facts["actors"] = f"{actors.ready} of {actors.size}"
         facts["staleness"] = f"{actors.staleness:.1f} iterations"
-    if learned and learned.ranks:
-        facts["trainers"] = count(len(learned.ranks))
-        facts["communication"] = mean_share([rank.communication for rank in learned.ranks])
+    if learned and learned.worked:
+        facts["trainers"] = some_of(len(learned.worked), len(learned.ranks))
+        facts["communication"] = mean_share([rank.communication for rank in learned.worked])
     facts |= describe_gpus(report)
     return facts if len(facts) % 2 == 0 else {**facts, "": ""}
 
@@ -146,6 +146,11 @@ def describe_gpus(report: Progress) -> dict[str, str]:
 def load(busy: float, memory_mb: float) -> str:
     """Describe the load of a GPU; `busy` is a share."""
     return f"{percent(100 * busy)} busy, {count(memory_mb)} MB in use"
+
+
+def some_of(number: int, size: int) -> str:
+    """Format 2 of 3 as such, and 3 of 3 as 3."""
+    return count(number) if number == size else f"{count(number)} of {count(size)}"
 
 
 def trainers(number: str, communication: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rookery.arena import RatingEstimate
 from rookery.interface.stats_tail import Line, StatsTail
-from rookery.learning import LearnReport
+from rookery.learning import LearnReport, RankStats
 from rookery.replay import WindowStatistics
 from rookery.selfplay import SelfPlayReport
 from rookery.training import EloMeasurement, history_of, note_damage
@@ -141,6 +141,7 @@ _CONTENT: dict[str, TypeAdapter[Any]] = {
     "scaled": TypeAdapter(_Scaled),
 }
 """What lines hold, by kind: a damaged line may still be JSON."""
+_RANKS = TypeAdapter(tuple[RankStats, ...])
 
 
 class RunHistory:
@@ -198,6 +199,11 @@ class RunHistory:
     def elo_simulations(self) -> int:
         """Simulations per move in the games that ratings are based on."""
         return self._elo[-1].simulations
+
+    @property
+    def ranks(self) -> tuple[RankStats, ...]:
+        """The trainers, in the last iteration that made updates."""
+        return _RANKS.validate_python(self.learning.get("ranks", ()))
 
     def add(self, lines: Iterable[Line]) -> None:
         """Add the lines that follow."""

@@ -15,6 +15,7 @@ from rookery.learning.report import (
     RankStats,
     merge_ranks,
     merge_reports,
+    total_of,
     weighted_losses,
 )
 from rookery.learning.schedule import learning_rate
@@ -43,5 +44,6 @@ __all__ = [
     "merge_ranks",
     "merge_reports",
     "thread_speedup",
+    "total_of",
     "weighted_losses",
 ]

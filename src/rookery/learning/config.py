@@ -46,6 +46,7 @@ class LearningConfig:
         "sync_every": (1, 1_000_000),
         "outer_momentum": (0, 1),
         "compression_ratio": (0.1, 1),
+        "prefetch": (0, 1000),
         "balance_every": (0, 1_000_000),
         "max_batch_ratio": (1, 1_000_000),
         "silence_seconds": (0.01, 100_000),
@@ -87,6 +88,15 @@ class LearningConfig:
     compression_ratio: float = 0.1
     """topk: share of the elements sent; powersgd: share of the bytes sent. The rest is added to
     later updates."""
+    overlap: bool = True
+    """distributed with all_reduce: whether gradients are sent during the backward pass, in
+    buckets, or as one vector after it (powersgd: always one bucket)."""
+    prefetch: int = 2
+    """Batches that a thread builds ahead of the update; 0 = each when it is needed. On one GPU
+    without trainers, batches are built on the GPU and this has no effect."""
+    pin_memory: bool = True
+    """Whether batches for a GPU are built in pinned host memory, which it reads while the host
+    continues."""
     balance_every: int = 50
     """Updates between two adjustments of the trainers' shares to their speeds; 0 = equal shares."""
     max_batch_ratio: float = 4.0
@@ -167,12 +177,15 @@ class LearningConfig:
         return tuple(name for name in names if name)
 
     def terms(self, workers: int) -> str:
-        """Return one line that says how `workers` trainers learn."""
+        """Return one line that says how `workers` trainers learn, and what is scaled for them."""
         trainers = "trainer" if workers == 1 else f"trainers {METHODS[self.method]}"
         parts = f" in {self.accumulate} parts" if self.accumulate > 1 else ""
+        scaled = self.scaled(workers)
+        rows = _change(f"{self.batch_size}", f"{scaled.batch_size}")
+        rate = _change(f"{self.learning_rate:g}", f"{scaled.learning_rate:g}")
+        why = f" (learning.scaling={self.scaling})" if scaled.batch_size > self.batch_size else ""
         return (
-            f"{workers} {trainers}: {self.batch_size} rows per update{parts}, "
-            f"peak learning rate {self.learning_rate:g}"
+            f"{workers} {trainers}: {rows} rows per update{parts}, peak learning rate {rate}{why}"
         )
 
     def scaled(self, workers: int) -> "LearningConfig":
@@ -182,6 +195,10 @@ class LearningConfig:
         gain = workers if self.scaling == "linear" else workers**0.5
         size, rate = self.batch_size * workers, self.learning_rate * gain
         return replace(self, batch_size=size, learning_rate=rate, scaling="none")
+
+
+def _change(before: str, after: str) -> str:
+    return after if before == after else f"from {before} to {after}"
 
 
 def _check_name(name: str, value: str, known: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 from contextlib import AbstractContextManager, nullcontext
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ class GradientComputer:
     steps = True
     """Whether this process takes the optimizer's step."""
     share = 1.0
-    """Share of every batch that this process computes."""
+    """Share of the batches that this process computes, on average."""
 
     def __init__(self, net: nn.Module, *, config: LearningConfig, precision: str) -> None:
         self.net = net
@@ -47,14 +48,15 @@ class GradientComputer:
         """Set the gradients to `weight` times those of the batch's mean loss."""
         self.net.zero_grad(set_to_none=True)
         parts = []
-        for number, rows in enumerate(self._split(len(batch)), start=1):
+        for number, rows in enumerate(self._split(batch), start=1):
+            share = (rows.stop - rows.start) / len(batch) if len(batch) else 0.0
             with self._part_context(number == self.accumulate):
-                parts.append(self._part(batch, rows, weight / self.accumulate))
-        return mean_losses(parts)
+                parts.append(self._part(batch, rows, weight * share))
+        return mean_losses(parts, batch.parts)
 
-    def _split(self, rows: int) -> list[slice]:
-        size = rows // self.accumulate
-        return [slice(size * part, size * (part + 1)) for part in range(self.accumulate)]
+    def _split(self, batch: Batch) -> list[slice]:
+        sizes = batch.parts or [len(batch) // self.accumulate] * self.accumulate
+        return [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
     def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -85,4 +87,4 @@ class RankGradients(GradientComputer):
         self, net: nn.Module, *, group: ProcessGroup, config: LearningConfig, precision: str
     ) -> None:
         super().__init__(net, config=config, precision=precision)
-        self._group = group
+        self._group, self._batch_size = group, config.batch_size

@@ -142,7 +142,7 @@ class Learner(BaseLearner):
         first, goal = self.updates, self.updates + num_updates
         steps = []
         drawn = (self._batch(window, number) for number in range(first, goal))
-        with closing(prefetch(drawn)) as batches:
+        with closing(prefetch(drawn, self.config.prefetch)) as batches:
             for batch in batches:
                 steps.append(self._step(batch, progress, is_last=self.updates + 1 == goal))
                 rows += len(batch)
@@ -164,13 +164,20 @@ class Learner(BaseLearner):
 
     def _batch(self, window: Window, number: int) -> Batch:
         """Return this learner's rows of the batch of update `number`."""
+        card, stream = number * self.config.batch_size, self._stream
+        offsets = window.own_offsets(card, self._offsets, stream=stream)
         batch = window.batch(
-            np.array([number * self.config.batch_size]),
-            self._offsets,
-            stream=self._stream,
-            result_mix=self.config.result_mix,
+            np.array([card]), offsets, stream=stream, result_mix=self.config.result_mix
         )
-        return batch.pinned() if next(self.net.parameters()).is_cuda else batch
+        if window.is_part:
+            sizes = np.bincount(offsets // self._part_rows, minlength=self.config.accumulate)
+            batch = replace(batch, parts=tuple(sizes.tolist()))
+        is_pinned = self.config.pin_memory and next(self.net.parameters()).is_cuda
+        return batch.pinned() if is_pinned else batch
+
+    @property
+    def _part_rows(self) -> int:
+        return self.config.batch_size // self.config.accumulate
 
     def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
         """Make one update; return its `LossMeans` as a tensor that may still be computed."""

@@ -65,10 +65,21 @@ def measure_losses(
     )
 
 
-def mean_losses(parts: Sequence[Losses]) -> Losses:
-    """Return the means over parts of equal size."""
+def mean_losses(parts: Sequence[Losses], sizes: Sequence[int] = ()) -> Losses:
+    """Return the means over parts, which have `sizes` rows or are alike; empty ones do not count.
+
+    Without any row, all means are zero.
+    """
+    if sizes:
+        kept = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
+        parts, rows = [part for part, _ in kept], [size for _, size in kept]
+        if not kept:
+            return Losses(*[torch.zeros(())] * len(fields(Losses)))
     columns = ([getattr(part, field.name) for part in parts] for field in fields(Losses))
-    return Losses(*(torch.stack(column).mean() for column in columns))
+    if not sizes:
+        return Losses(*(torch.stack(column).mean() for column in columns))
+    weights = torch.tensor(rows, device=parts[0].total.device) / sum(rows)
+    return Losses(*(torch.stack(column) @ weights for column in columns))
 
 
 def _agreement(logits: Tensor, target: Tensor) -> Tensor:

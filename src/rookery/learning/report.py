@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import isfinite
 from operator import mul
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,21 @@ from torch import Tensor
 
 from rookery.base import RookeryError
 from rookery.learning.loss import Losses
+
+TIME_SHARES = ("communication", "waited", "efficiency")
+SUMS = (
+    "rows",
+    "rows_per_second",
+    "samples",
+    "sent_mb",
+    "received_mb",
+    "memory_mb",
+    "device_mb",
+    "failures",
+    "restarts",
+    "rows_held",
+)
+"""Figures of ranks that are added up."""
 
 
 class LearningDiverged(RookeryError):
@@ -49,6 +65,29 @@ class RankStats:
     memory_mb: int = 0
     device_mb: int = 0
     """Memory of its GPU that it has reserved."""
+    received_mb: float = 0.0
+    total_updates: int = 0
+    """Updates that it took part in since the run was started or resumed."""
+    samples: int = 0
+    """Rows that it learned from since then."""
+    batch_ms: float = 0.0
+    """Milliseconds per update, not counting the exchange with other ranks."""
+    sync_ms: float = 0.0
+    """Milliseconds per update spent on that exchange, including waiting."""
+    efficiency: float = 0.0
+    """Share of its time spent computing; of all ranks: their speed relative to `rows_per_second`,
+    the sum of their speeds alone."""
+    state: str = "healthy"
+    """healthy, starting, failed (until it is restarted) or dropped; of all ranks: how many are
+    healthy."""
+    heartbeat_age: float = 0.0
+    """Seconds since its last message."""
+    failures: int = 0
+    restarts: int = 0
+    fallback: bool = False
+    """Whether the other ranks do its share."""
+    rows_held: int = 0
+    """Rows of the replay window that it holds."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +103,30 @@ class LearnReport:
     rows_per_second: float
     ranks: tuple[RankStats, ...] = ()
     """What each rank did, if several learned together."""
+    total: RankStats | None = None
+    """What all ranks did."""
+
+    @property
+    def worked(self) -> tuple[RankStats, ...]:
+        """The ranks that made updates."""
+        return tuple(rank for rank in self.ranks if rank.updates)
 
 
 def merge_reports(reports: Sequence[LearnReport]) -> LearnReport:
     """Return what several calls of `learn`, at least one, did together."""
     updates = sum(report.updates for report in reports)
     rows = sum(report.rows for report in reports)
+    seconds = sum(r.rows / r.rows_per_second for r in reports if r.rows)
+    rate = rows / seconds if seconds else 0.0
+    ranks = merge_ranks([figures for report in reports for figures in report.ranks])
     return LearnReport(
         updates=updates,
         rows=rows,
         losses=weighted_losses(reports, [report.updates for report in reports]),
         learning_rate=reports[-1].learning_rate,
-        rows_per_second=rows / sum(r.rows / r.rows_per_second for r in reports),
-        ranks=merge_ranks([figures for report in reports for figures in report.ranks]),
+        rows_per_second=rate,
+        ranks=ranks,
+        total=total_of(ranks, updates=updates, rows_per_second=rate),
     )
 
 
@@ -97,17 +147,57 @@ def merge_ranks(figures: Sequence[RankStats]) -> tuple[RankStats, ...]:
 
 def _merged(figures: Sequence[RankStats]) -> RankStats:
     """Return what one rank did at several times; shares of time count equally."""
+    worked = [each for each in figures if each.updates] or figures[-1:]
     rows = sum(each.rows for each in figures)
     seconds = sum(each.rows / each.rows_per_second for each in figures if each.rows)
+    updates = [each.updates for each in figures]
+    shares: dict[str, Any] = {
+        name: _mean([getattr(each, name) for each in worked]) for name in TIME_SHARES
+    }
     return replace(
         figures[-1],
-        updates=sum(each.updates for each in figures),
+        updates=sum(updates),
         rows=rows,
         rows_per_second=rows / seconds if seconds else 0.0,
-        communication=sum(each.communication for each in figures) / len(figures),
-        waited=sum(each.waited for each in figures) / len(figures),
+        batch_ms=_mean([each.batch_ms for each in figures], updates),
+        sync_ms=_mean([each.sync_ms for each in figures], updates),
         sent_mb=sum(each.sent_mb for each in figures),
+        received_mb=sum(each.received_mb for each in figures),
+        **shares,
     )
+
+
+def total_of(
+    ranks: Sequence[RankStats], *, updates: int, rows_per_second: float
+) -> RankStats | None:
+    """Return the sum of all ranks, with means over those that made updates; None without any."""
+    if not ranks:
+        return None
+    worked = [rank for rank in ranks if rank.updates] or ranks
+    healthy = sum(rank.state == "healthy" for rank in ranks)
+    sums: dict[str, Any] = {name: sum(getattr(rank, name) for rank in ranks) for name in SUMS}
+    names = ("communication", "waited", "batch_ms", "sync_ms")
+    means: dict[str, Any] = {
+        name: _mean([getattr(rank, name) for rank in worked]) for name in names
+    }
+    return RankStats(
+        name=f"all {len(ranks)}",
+        device="",
+        updates=updates,
+        total_updates=max(rank.total_updates for rank in ranks),
+        state=f"{healthy} of {len(ranks)}",
+        heartbeat_age=max(rank.heartbeat_age for rank in ranks),
+        efficiency=rows_per_second / max(sums["rows_per_second"], 1e-9),
+        fallback=any(rank.fallback for rank in ranks),
+        **sums,
+        **means,
+    )
+
+
+def _mean(values: Sequence[float], weights: Sequence[int] = ()) -> float:
+    """Return the mean; 0 if all weights are."""
+    counts = weights or [1] * len(values)
+    return float(sum(map(mul, counts, values)) / max(sum(counts), 1))
 
 
 def as_row(losses: Losses, norm: Tensor) -> Tensor:

@@ -47,9 +47,13 @@ class SpikingNet(PolicyValueNet):
 
     def tower(self, planes: Tensor) -> Tensor:
         """Return the mean of the last currents over the steps, [B, C, H, W]."""
-        currents = self.blocks(torch.cat([self.stem(planes)] * self.steps))
-        mean: Tensor = currents.unflatten(0, (self.steps, planes.shape[0])).mean(0)
-        return mean
+        return mean_over_steps(self.blocks(torch.cat([self.stem(planes)] * self.steps)), self.steps)
+
+
+def mean_over_steps(currents: Tensor, steps: int) -> Tensor:
+    """Return the mean [B, C, H, W] of currents [S * B, C, H, W]."""
+    boards = currents.shape[0] // steps
+    return currents.reshape(steps, boards, *currents.shape[1:]).mean(0)
 
 
 @dataclass(frozen=True)

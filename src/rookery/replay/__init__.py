@@ -2,6 +2,7 @@
 
 from rookery.replay.batch import Batch, prefetch
 from rookery.replay.given import given_rows
+from rookery.replay.part import deal_lanes, lanes_before, own_rows
 from rookery.replay.rows import (
     GIVEN,
     PlayedGame,
@@ -34,13 +35,16 @@ __all__ = [
     "concatenate",
     "copy_row",
     "count",
+    "deal_lanes",
     "fetch",
     "from_columns",
     "game_starts",
     "games_in",
     "given_rows",
     "hash_states",
+    "lanes_before",
     "new_rows",
+    "own_rows",
     "prefetch",
     "read_shard",
     "shard_path",

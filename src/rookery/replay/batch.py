@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from torch import Tensor
 from rookery.base import Index, Number, compiled, namespace
 from rookery.games import Game
 from rookery.gpu import cuda, kernel, launch, view
+from rookery.replay.part import place
 from rookery.replay.rows import Rows
 from rookery.replay.sampling import dealt_row, dealt_symmetry
 
@@ -31,19 +32,22 @@ class Batch:
     policy: [B, A] float32 the search's policy; rows sum to one.
     legal: [B, A] bool the legal actions.
     wdl: [B, 3] float32 target probabilities of win, draw and loss; rows sum to one.
+    parts: rows of each part in which gradients are computed; empty if all are alike.
     """
 
     planes: Tensor
     policy: Tensor
     legal: Tensor
     wdl: Tensor
+    parts: tuple[int, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.planes)
 
     def pinned(self) -> "Batch":
         """Return the batch in memory that a GPU can read while the host continues."""
-        return Batch(*(each.pin_memory() for each in vars(self).values()))
+        columns = (self.planes, self.policy, self.legal, self.wdl)
+        return Batch(*(each.pin_memory() for each in columns), parts=self.parts)
 
 
 class BatchArrays(NamedTuple):
@@ -72,8 +76,9 @@ class Deal(NamedTuple):
 
     card: [1] the first card of the batch.
     offsets: [B] the cards of the rows, counted from there.
-    oldest: [1] where the window begins in its ring.
+    oldest: [1] number, in the run, of the oldest row of the window.
     num_rows: [1] rows in the window.
+    before: the part of the window that is held (see `part`).
     stream: the random stream of shuffle and symmetries.
     """
 
@@ -81,6 +86,7 @@ class Deal(NamedTuple):
     offsets: Any
     oldest: Any
     num_rows: Any
+    before: Any
     stream: np.uint64
 
 
@@ -119,8 +125,14 @@ def build_batch(
 
 
 def prefetch(items: Iterable[Item], depth: int = 2) -> Generator[Item, None, None]:
-    """Yield the items in order; a thread makes up to `depth` ahead. Close it to stop early."""
+    """Yield the items in order; a thread makes up to `depth` ahead. Close it to stop early.
+
+    With depth 0 there is no thread, and each item is made when it is asked for.
+    """
     source = iter(items)
+    if depth == 0:
+        yield from source
+        return
     with ThreadPoolExecutor(1, "prefetch") as pool:
         ahead = deque(pool.submit(next, source, _END) for _ in range(depth))
         while (item := ahead.popleft().result()) is not _END:
@@ -168,7 +180,7 @@ def _bind(rules: ModuleType) -> ModuleType:
         """Write row b of a batch."""
         card = np.uint64(deal.card[0] + deal.offsets[b])
         row = dealt_row(card, np.uint64(deal.num_rows[0]), deal.stream)
-        row = (deal.oldest[0] + row) % np.int64(rows.moves.shape[0])
+        row = place(deal.before, np.int64(deal.oldest[0] + row)) % np.int64(rows.moves.shape[0])
         symmetry = dealt_symmetry(card, np.uint64(symmetries.cells.shape[0]), deal.stream)
         rules.planes(rows.states[row], out.scratch[b])
         turn_planes(symmetries.cells[symmetry], out, b)

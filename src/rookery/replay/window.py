@@ -5,7 +5,7 @@ rows. Which rows it holds follows from the rows made so far alone, so a window t
 from its shards equals the one that was lost.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -13,15 +13,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.base import ConfigError, FileDamaged, Ranges, check_ranges, plain
+from rookery.base import ConfigError, FileDamaged, Ranges, UnknownName, check_ranges, plain
 from rookery.games import Game
 from rookery.gpu import as_tensor, to_host, view
 from rookery.replay.batch import Batch, Deal, build_batch, symmetries_of
+from rookery.replay.part import WHOLE, lanes_before, mark_own, own_rows, place
 from rookery.replay.rows import PADDED, Rows, concatenate, count, new_rows, select, widen
 from rookery.replay.statistics import WindowStatistics, window_statistics
 
 CPU = torch.device("cpu")
 MAX_ROWS = 100_000_000
+SHARDING = ("full", "split")
 FIRST_WIDTH = 8
 """Legal actions that rows in host memory have space for at first; doubled when more arrive."""
 
@@ -45,9 +47,13 @@ class ReplayConfig:
     """Rows kept per row ever made, between the two bounds."""
     given_share: float = 0.5
     """Share of given games (`rookery train --games`) in the new rows, as long as any are left."""
+    sharding: str = "full"
+    """What each of several trainers holds: full (all rows of the window) or split (its part)."""
 
     def __post_init__(self) -> None:
         check_ranges("replay", self, self.RANGES)
+        if self.sharding not in SHARDING:
+            raise UnknownName("replay.sharding", self.sharding, SHARDING)
         if self.window_min > self.window_max:
             raise ConfigError(
                 f"replay.window_min is {self.window_min}, expected at most replay.window_max, "
@@ -59,24 +65,43 @@ class ReplayConfig:
         return min(max(int(self.window_growth * rows_made), self.window_min), self.window_max)
 
 
-class _Shard(NamedTuple):
+class Shard(NamedTuple):
+    """The file of some rows of a window."""
+
     number: int
+    begin: int
+    """Rows made before its first one."""
     end: int
     """Rows made up to its last one."""
 
 
 class Window:
-    """A ring of at most `config.window_max` rows, of which the newest are in the window."""
+    """A ring of at most `config.window_max` rows, of which the newest are in the window.
 
-    def __init__(self, game: Game, config: ReplayConfig, device: torch.device = CPU) -> None:
+    With `lanes` (see `part`) it holds only these rows, but knows the size of the whole window.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        config: ReplayConfig,
+        device: torch.device = CPU,
+        *,
+        lanes: Sequence[int] = (),
+    ) -> None:
         self.game, self.config, self.device = game, config, device
+        self.before = lanes_before(lanes) if lanes else WHOLE
+        """The part that is held, as kernels take it."""
         self.rows_made = 0
         """Rows ever made, the dropped ones too."""
         self.next_shard = 0
         self._size = 0
-        self._shards: list[_Shard] = []
+        self._shards: list[Shard] = []
         width = min(FIRST_WIDTH, game.max_legal) if device.type == "cpu" else game.max_legal
-        self._ring = new_rows(game, config.window_max, width=width, device=device)
+        num_lanes = len(self.before) - 1
+        self._room = int(self.before[-1]) * -(-config.window_max // num_lanes)
+        self._ring = new_rows(game, self._room, width=width, device=device)
+        self._part = torch.from_numpy(self.before).to(device)
         self._oldest = torch.zeros(1, dtype=torch.int64, device=device)
         self._num_rows = torch.zeros(1, dtype=torch.int64, device=device)
         self._symmetries = symmetries_of(game, device)
@@ -85,23 +110,54 @@ class Window:
         return self._size
 
     @property
+    def is_part(self) -> bool:
+        """Whether other windows hold the other rows."""
+        return len(self.before) > len(WHOLE)
+
+    @property
+    def share(self) -> float:
+        """The share of the window's rows that is held."""
+        return float(self.before[-1]) / (len(self.before) - 1)
+
+    @property
+    def rows_held(self) -> int:
+        """Rows of the window that are held."""
+        oldest = self.rows_made - self._size
+        return int(place(self.before, self.rows_made) - place(self.before, oldest))
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """The shards that hold rows of the window, oldest first."""
+        return tuple(self._shards)
+
+    @property
     def shard_numbers(self) -> tuple[int, ...]:
         """The shards that hold rows of the window; all earlier ones may be deleted."""
         return tuple(shard.number for shard in self._shards)
 
     def add(self, rows: Rows) -> int:
         """Add the rows of a new shard, drop the oldest; return the shard's number."""
-        self._write(rows)
-        number, new = self.next_shard, count(rows)
+        number, begin = self.next_shard, self.rows_made
+        self.extend(own_rows(rows, self.before, begin), begin + count(rows))
         self.next_shard += 1
-        self.rows_made += new
-        self._size = min(self._size + new, self.config.capacity(self.rows_made))
-        first = self.rows_made - self._size
-        shards = [*self._shards, _Shard(number, self.rows_made)]
-        self._shards = [shard for shard in shards if shard.end > first]
-        self._oldest.fill_(first % self.config.window_max)
-        self._num_rows.fill_(self._size)
+        shards = [*self._shards, Shard(number, begin, self.rows_made)]
+        oldest = self.rows_made - self._size
+        self._shards = [shard for shard in shards if shard.end > oldest]
         return number
+
+    def extend(self, rows: Rows, rows_made: int) -> None:
+        """Add the rows to be held of those made up to `rows_made`; drop the oldest."""
+        expected = place(self.before, rows_made) - place(self.before, self.rows_made)
+        if count(rows) != expected:
+            raise ValueError(
+                f"got {count(rows)} rows, expected {expected}: those that this window holds of "
+                f"rows {self.rows_made} to {rows_made}"
+            )
+        self._write(rows)
+        new, self.rows_made = rows_made - self.rows_made, rows_made
+        self._size = min(self._size + new, self.config.capacity(rows_made))
+        self._oldest.fill_(rows_made - self._size)
+        self._num_rows.fill_(self._size)
 
     def refill(self, shards: Iterable[tuple[int, Rows]], rows_made: int) -> None:
         """Read back the shards (number, rows), in order: the last of `rows_made` rows."""
@@ -121,6 +177,18 @@ class Window:
         parts = self._newest(number)
         return concatenate([Rows(*map(to_host, select(self._ring, part))) for part in parts])
 
+    def own_offsets(
+        self, card: int, offsets: NDArray[np.int64], *, stream: np.uint64
+    ) -> NDArray[np.int64]:
+        """Return those of the cards `offsets` behind number `card` whose rows are held."""
+        if not self.is_part:
+            return offsets
+        self._check_filled()
+        is_own = np.zeros(len(offsets), np.bool_)
+        oldest = self.rows_made - self._size
+        mark_own(card, offsets, oldest, self._size, stream, self.before, is_own)
+        return offsets[is_own]
+
     def batch(
         self,
         card: NDArray[np.int64] | torch.Tensor,
@@ -130,10 +198,10 @@ class Window:
         result_mix: float,
     ) -> Batch:
         """Build a batch of the cards `offsets` [B] behind number `card` [1] (see `sampling`)."""
-        if not self._size:
-            raise ValueError("the window is empty; add rows before building a batch")
+        self._check_filled()
         cards = (view(torch.as_tensor(card)), view(torch.as_tensor(offsets)))
-        deal = Deal(*cards, view(self._oldest), view(self._num_rows), stream)
+        held = (view(self._oldest), view(self._num_rows), view(self._part))
+        deal = Deal(*cards, *held, stream)
         arguments = (self.game, self._ring, deal, self._symmetries)
         return build_batch(*arguments, result_mix=result_mix, device=self.device)
 
@@ -142,18 +210,22 @@ class Window:
         parts = self._newest(self._size)
         return window_statistics(self._ring, parts, rows_made=self.rows_made, iteration=iteration)
 
+    def _check_filled(self) -> None:
+        if not self._size:
+            raise ValueError("the window is empty; add rows before building a batch")
+
     def _newest(self, number: int) -> list[slice]:
         """Return where the newest `number` rows lie in the ring: behind its end comes its start."""
-        room = self.config.window_max
+        room = self._room
         first = (self.rows_made - number) % room
         return [slice(first, min(first + number, room)), slice(0, max(0, first + number - room))]
 
     def _write(self, rows: Rows) -> None:
         """Copy rows to their places in the ring; of too many, the newest."""
-        room, new = self.config.window_max, count(rows)
+        room, new = self._room, count(rows)
         self._make_wider(rows.legal.shape[1])
         skipped = max(0, new - room)
-        first = (self.rows_made + skipped) % room
+        first = (int(place(self.before, self.rows_made)) + skipped) % room
         end = min(first + new - skipped, room)
         split = skipped + end - first
         self._copy(select(rows, slice(skipped, split)), slice(first, end))

@@ -29,6 +29,7 @@ from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
 from rookery.training.fallbacks import allowed_kinds
+from rookery.workers import RestartPolicy
 
 MODES = ("overlapped", "phased")
 
@@ -51,6 +52,10 @@ class RunConfig:
         "elo_share": (0, 1),
         "max_lag": (0, 1000),
         "cooldown_seconds": (0, 10_000_000),
+        "heartbeat_seconds": (0.01, 1000),
+        "silence_seconds": (0.1, 100_000),
+        "restarts": (0, 1_000_000),
+        "restart_minutes": (0.001, 1_000_000),
     }
 
     seed: int = 1
@@ -95,6 +100,16 @@ class RunConfig:
     cooldown_seconds: float = 0.0
     """Seconds after which an actor or trainer that failed too often and was dropped is started
     again; 0 = never."""
+    heartbeat_seconds: float = 0.5
+    """Seconds between two heartbeats of an actor or trainer."""
+    silence_seconds: float = 20.0
+    """Seconds without a heartbeat after which an actor counts as hung and is restarted; for
+    trainers see learning.silence_seconds."""
+    restarts: int = 5
+    """Restarts of one actor or trainer within restart_minutes; it is dropped when it fails once
+    more."""
+    restart_minutes: float = 2.0
+    """Minutes at work after which a failure of an actor or trainer is forgotten."""
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
     at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""
@@ -120,11 +135,29 @@ class RunConfig:
         known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS))
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)
+        self.check_silence("run.silence_seconds", self.silence_seconds)
 
     def has_actors(self) -> bool:
         """Return whether games are played by actors."""
         is_distributed = self.actors != "0" or bool(self.cluster)
         return is_distributed or len(find_devices(self.devices)) > 1
+
+    def check_silence(self, name: str, seconds: float) -> None:
+        """Refuse a limit that workers exceed between two heartbeats."""
+        if seconds < 2 * self.heartbeat_seconds:
+            raise ConfigError(
+                f"{name} is {seconds:g}, expected at least 2 * run.heartbeat_seconds, which is "
+                f"{2 * self.heartbeat_seconds:g}"
+            )
+
+    def restart_policy(self) -> RestartPolicy:
+        """Return how long a pool waits for its workers, and how often it restarts them."""
+        return RestartPolicy(
+            silence_seconds=self.silence_seconds,
+            failures=self.restarts,
+            period_seconds=60 * self.restart_minutes,
+            cooldown_seconds=self.cooldown_seconds,
+        )
 
     def progress(self, seconds: float, iteration: int) -> float:
         """Return the share of the run that is done after `seconds` and `iteration`s."""
@@ -155,6 +188,19 @@ class Config:
                 f"an ensemble of net.members={self.net.members} needs learning.method=single, got "
                 f"{self.learning.method}"
             )
+        self.run.check_silence("learning.silence_seconds", self.learning.silence_seconds)
+        if self.replay.sharding != "full":
+            self._check_split()
+
+    def _check_split(self) -> None:
+        """Refuse to split the window between trainers that need all rows, or equal batches."""
+        if self.learning.method == "pipeline":
+            need = "learning.method=pipeline: every trainer needs every row"
+        elif self.learning.compiled:
+            need = "learning.compiled: the trainers' shares of a batch vary"
+        else:
+            return
+        raise ConfigError(f"replay.sharding is split, expected full with {need}")
 
 
 def to_json(config: Config) -> str:

@@ -18,6 +18,7 @@ from rookery.base import RookeryError
 from rookery.workers.messages import Failed, Heartbeat, Message, pack, unpack
 
 HEARTBEAT_SECONDS = 0.5
+"""Between two heartbeats, unless a worker is started with another interval."""
 
 
 MeasureDevice = Callable[[], tuple[int, float | None]]
@@ -39,8 +40,8 @@ class Transport(Protocol):
 class Channel:
     """The worker's end of the connection."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+    def __init__(self, transport: Transport, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+        self._transport, self._heartbeat_seconds = transport, heartbeat_seconds
         self._lock = threading.Lock()
         self.measure_device: MeasureDevice = lambda: (0, None)
         """Called for every heartbeat; a worker on a GPU replaces it."""
@@ -80,7 +81,7 @@ class Channel:
             while True:
                 memory_mb = process.memory_info().rss // 2**20
                 self.send(Heartbeat(memory_mb, *self.measure_device()))
-                time.sleep(HEARTBEAT_SECONDS)
+                time.sleep(self._heartbeat_seconds)
 
 
 Job = TypeVar("Job")

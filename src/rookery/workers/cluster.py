@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from rookery.workers.channel import Job, WorkerFunction
+from rookery.workers.channel import HEARTBEAT_SECONDS, Job, WorkerFunction
 from rookery.workers.cluster_host import FETCH_SECONDS, Fetched, Host
 from rookery.workers.cluster_store import KeyValues
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
@@ -80,6 +80,7 @@ class Cluster:
         threads: int = 1,
         gpus: float = 0.0,
         environment: Mapping[str, str] = MappingProxyType({}),
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> "ClusterWorker":
         """Start a worker on a machine with `threads` free CPUs and `gpus`, as soon as there is one.
 
@@ -93,7 +94,9 @@ class Cluster:
             max_concurrency=4,  # a call that waits for messages does not block the others
             max_restarts=0,
         )
-        worker = ClusterWorker(name, partial(host.remote, function, job), self.pack)
+        worker = ClusterWorker(
+            name, partial(host.remote, function, job, heartbeat_seconds), self.pack
+        )
         self._workers = [each for each in self._workers if each.is_reading()] + [worker]
         return worker
 

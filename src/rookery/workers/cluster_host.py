@@ -11,7 +11,7 @@ import time
 from collections import deque
 from typing import Any, NamedTuple
 
-from rookery.workers.channel import Channel, WorkerFunction
+from rookery.workers.channel import HEARTBEAT_SECONDS, Channel, WorkerFunction
 
 FETCH_SECONDS = 1.0
 """A call for messages returns after this time if there are none."""
@@ -91,14 +91,20 @@ class Mailbox:
 class Host(Mailbox):
     """The Ray actor: a thread runs the worker function, the coordinator calls the methods."""
 
-    def __init__(self, function: WorkerFunction[Any], job: Any) -> None:
+    def __init__(
+        self,
+        function: WorkerFunction[Any],
+        job: Any,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    ) -> None:
         super().__init__()
-        threading.Thread(target=self._run, args=(function, job), daemon=True).start()
+        work = function, job, heartbeat_seconds
+        threading.Thread(target=self._run, args=work, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def _run(self, function: WorkerFunction[Any], job: Any) -> None:
+    def _run(self, function: WorkerFunction[Any], job: Any, heartbeat_seconds: float) -> None:
         """Run the worker function, and report why if it fails."""
-        channel = Channel(self)
+        channel = Channel(self, heartbeat_seconds)
         try:
             function(channel, job)
             self.end("ended")

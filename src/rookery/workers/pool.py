@@ -114,6 +114,12 @@ class WorkerStats:
     """Memory of its GPU that it has reserved, by its last heartbeat."""
     device_busy: float | None = None
     """Load of its GPU, from 0 to 1, smoothed over some heartbeats; None if it is not known."""
+    restarts: int = 0
+    """Since then."""
+    heartbeat_age: float = 0.0
+    """Seconds since its last message."""
+    state: str = "healthy"
+    """healthy, starting, failed (until it is restarted) or dropped."""
 
 
 @dataclass
@@ -148,6 +154,13 @@ class _Slot:
         """Whether no worker will be started under this number."""
         return self.is_retired or self.is_dropped
 
+    @property
+    def state(self) -> str:
+        """The state of the worker, as in `WorkerStats`."""
+        if self.worker is None:
+            return "dropped" if self.is_dropped else "failed"
+        return "healthy" if self.is_ready else "starting"
+
     def begin(self, worker: Worker, now: float) -> None:
         """Take a new worker."""
         self.worker, self.starts = worker, self.starts + 1
@@ -172,9 +185,19 @@ class _Slot:
         else:
             self.device_busy += SMOOTHING * (message.device_busy - self.device_busy)
 
-    def stats(self, name: str) -> WorkerStats:
+    def stats(self, name: str, now: float) -> WorkerStats:
         """Return what is known about the worker."""
-        return WorkerStats(name, self.memory_mb, self.failures, self.device_mb, self.device_busy)
+        is_running = self.worker is not None
+        return WorkerStats(
+            name,
+            self.memory_mb if is_running else 0,
+            self.failures,
+            self.device_mb if is_running else 0,
+            self.device_busy if is_running else None,
+            restarts=max(0, self.starts - 1),
+            heartbeat_age=round(max(0.0, now - self.heard_at), 3),
+            state=self.state,
+        )
 
     def count_failure(self, period: float) -> int:
         """Count a failure; return how many there were within a period of work."""
@@ -246,12 +269,12 @@ class WorkerPool:
         for slot in self._slots:
             slot.return_at = math.inf
 
-    def stats(self) -> dict[int, WorkerStats]:
-        """Return what is known about each running worker, by number."""
+    def stats(self, *, with_failed: bool = False) -> dict[int, WorkerStats]:
+        """Return what is known about each running worker, by number, and about failed ones."""
         return {
-            slot.number: slot.stats(self._name(slot.number))
+            slot.number: slot.stats(self._name(slot.number), self._clock())
             for slot in self._slots
-            if slot.worker is not None
+            if slot.worker is not None or (with_failed and not slot.is_retired)
         }
 
     def send(self, number: int, message: Message) -> None:

@@ -20,7 +20,13 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from rookery.workers.channel import Channel, ChannelClosed, Job, WorkerFunction
+from rookery.workers.channel import (
+    HEARTBEAT_SECONDS,
+    Channel,
+    ChannelClosed,
+    Job,
+    WorkerFunction,
+)
 from rookery.workers.messages import Message, MessageDamaged, pack, unpack
 from rookery.workers.pool import Worker
 
@@ -43,6 +49,7 @@ class ProcessWorker(Worker):
         job: Job,
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         """`environment` holds variables of the worker, such as its `thread_limits`."""
         super().__init__(name)
@@ -51,7 +58,7 @@ class ProcessWorker(Worker):
         self._damage = ""
         self._process = _CONTEXT.Process(
             target=_run,
-            args=(theirs, {**os.environ, **environment}, function, job),
+            args=(theirs, {**os.environ, **environment}, function, job, heartbeat_seconds),
             name=name,
             daemon=True,
         )
@@ -119,6 +126,7 @@ def _run(
     environment: dict[str, str],
     function: WorkerFunction[Job],
     job: Job,
+    heartbeat_seconds: float,
 ) -> None:
     """Run the worker function in the new process, and report why if it fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
@@ -128,7 +136,7 @@ def _run(
         # A lock that Numba creates would otherwise be left behind when this process is killed.
         multiprocessing.set_start_method("fork", force=True)
     _use(environment)
-    channel = Channel(connection)
+    channel = Channel(connection, heartbeat_seconds)
     try:
         function(channel, job)
     except ChannelClosed:

@@ -14,7 +14,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import program
-from rookery.interface.stats_tail import Line
 from rookery.interface.watch import workers
 from rookery.interface.watch.run_status import FINISHED, STOPPED, RunStatus, RunWatcher
 from rookery.interface.watch.run_table import run_table
@@ -90,8 +89,9 @@ class RunPanel:
     def _sections(self) -> list[Section]:
         """Return the tables of workers and notes, in the order shown."""
         history, sections = self._status.history, []
-        if ranks := history.learning.get("ranks"):
+        if ranks := history.ranks:
             sections.append(_worker_section(ranks, lambda n: workers.trainer_table(history, n)))
+            sections.append(_worker_section(ranks, lambda n: workers.health_table(history, n)))
         if pool := history.last.get("actors"):
             actors = pool["workers"]
             sections.append(_worker_section(actors, lambda n: workers.actor_table(actors, n)))
@@ -103,7 +103,7 @@ class RunPanel:
         return sections
 
 
-def _worker_section(lines: Sequence[Line], draw: Callable[[int], RenderableType]) -> Section:
+def _worker_section(lines: Sequence[object], draw: Callable[[int], RenderableType]) -> Section:
     extra = workers.extra_lines(lines)
     return Section(extra + 1, extra + len(lines), draw)
 

@@ -8,11 +8,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, interval, percent
-from rookery.interface.progress import batches, load, mean_share, time_left, trainers
+from rookery.interface.progress import batches, load, some_of, time_left, trainers
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import Line
 from rookery.interface.watch.curve import Curve, Flow
 from rookery.interface.watch.run_status import FINISHED, NEW, RUNNING, STOPPED, RunStatus
+from rookery.interface.watch.workers import total_rank
 from rookery.training import describe_damage
 
 STYLES = {RUNNING: "bold green", FINISHED: "bold cyan", STOPPED: "bold yellow", NEW: "bold yellow"}
@@ -147,18 +148,19 @@ def _learning(history: RunHistory) -> Flow:
         f"policy {_share(losses['policy_accuracy'])} correct",
         f"value {_share(losses['value_accuracy'])} correct",
         f"gradient {losses['gradient_norm']:.2f}",
-        *_parallel(learned),
+        *_parallel(history),
     )
 
 
-def _parallel(learned: Line) -> list[str]:
-    """Return the efficiency of several ranks: their speed compared with the sum of each alone."""
-    if not (ranks := learned.get("ranks")):
+def _parallel(history: RunHistory) -> list[str]:
+    """Return how many trainers learn, and their speed compared with the sum of each alone."""
+    if not (total := total_rank(history)):
         return []
-    alone = sum(rank["rows_per_second"] for rank in ranks)
-    efficiency = learned["rows_per_second"] / max(alone, 1e-9)
-    summary = trainers(count(len(ranks)), mean_share([rank["communication"] for rank in ranks]))
-    return [f"{summary}, {_share(efficiency)} efficiency"]
+    worked = sum(rank.updates > 0 for rank in history.ranks)
+    number = some_of(worked, len(history.ranks))
+    summary = trainers(number, _share(total.communication))
+    held = f"trainers hold {count(total.rows_held)} rows"
+    return [f"{summary}, {_share(total.efficiency)} efficiency", *([held] * (total.rows_held > 0))]
 
 
 def _loss(history: RunHistory) -> RenderableType:

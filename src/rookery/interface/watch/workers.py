@@ -1,50 +1,116 @@
 """Tables of a run's workers and notes."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.table import Column, Table
 from rich.text import Text
 
-from rookery.interface.formatting import count, duration
+from rookery.interface.formatting import count, duration, percent, tenths
 from rookery.interface.progress import mean_share
 from rookery.interface.run_history import Note, RunHistory
 from rookery.interface.stats_tail import Line
+from rookery.learning import RankStats, total_of
 
 NUMBER_WIDTH = 7
-"""Smallest width of a column; all columns of trainers fit into 80 characters."""
+"""Smallest width of a column of numbers; those of trainers are narrower, to fit 80 characters."""
 
 
-def extra_lines(workers: Sequence[Line]) -> int:
+Figures = TypeVar("Figures")
+
+
+def extra_lines(workers: Sequence[object]) -> int:
     """Return the lines of a table besides those of single workers: headings, sum of several."""
     return 2 if len(workers) > 1 else 1
 
 
+def total_rank(history: RunHistory) -> RankStats | None:
+    """Return the sum of the trainers, None without any."""
+    if not (ranks := history.ranks):
+        return None
+    updates, rate = history.learning["updates"], history.learning["rows_per_second"]
+    return total_of(ranks, updates=updates, rows_per_second=rate)
+
+
 def trainer_table(history: RunHistory, lines: int) -> Table:
-    """Return a table of the ranks, the slowest if `lines` is too few for all, and their sum."""
-    ranks = history.learning["ranks"]
-    memory = "MB+GPU" if any(rank.get("device_mb") for rank in ranks) else "MB"
-    numbers = ("updates", "rows", "rows/s", "comm.", "waited", "sent MB", memory)
-    table = _table("trainer", "device", numbers=numbers)
-    for rank in _fitting(ranks, lines, lambda rank: rank["rows_per_second"]):
-        table.add_row(rank["name"], rank["device"], count(rank["updates"]), *_rank_cells([rank]))
-    if len(ranks) > 1:
-        updates = count(history.learning["updates"])
-        table.add_row(f"all {len(ranks)}", "", updates, *_rank_cells(ranks), style="bold")
+    """Return what the trainers do, the slowest if `lines` is too few for all, and their sum."""
+    numbers = (
+        "updates",
+        "samples",
+        "rows/s",
+        "batch ms",
+        "sync ms",
+        "effic.",
+        "sent MB",
+        "recv MB",
+    )
+    return _rank_table(
+        history,
+        _table("trainer", numbers=numbers, width=6),
+        _work_cells,
+        _fitting(history.ranks, lines, lambda rank: rank.rows_per_second),
+    )
+
+
+def health_table(history: RunHistory, lines: int) -> Table:
+    """Return how the trainers are, the worst if `lines` is too few for all, and their sum."""
+    numbers = ("silent", "failures", "restarts", "fallback", "MB", "GPU MB")
+    return _rank_table(
+        history,
+        _table("trainer", "device", "state", numbers=numbers, width=6),
+        _health_cells,
+        _fitting(history.ranks, lines, lambda rank: (rank.state == "healthy", -rank.failures)),
+    )
+
+
+def _rank_table(
+    history: RunHistory,
+    table: Table,
+    cells: Callable[[RankStats], list[str]],
+    ranks: Sequence[RankStats],
+) -> Table:
+    for rank in ranks:
+        table.add_row(*cells(rank), style="" if rank.state == "healthy" else "yellow")
+    total = total_rank(history)
+    if total and len(history.ranks) > 1:
+        table.add_row(*cells(total), style="bold")
     return table
 
 
-def _rank_cells(ranks: Sequence[Line]) -> list[str]:
-    """Return the cells of one or several ranks: sums, and means of shares of time."""
-    rows, rate, sent, memory, reserved = (
-        count(sum(rank.get(name, 0) for rank in ranks))
-        for name in ("rows", "rows_per_second", "sent_mb", "memory_mb", "device_mb")
-    )
-    memory += f"+{reserved}" if reserved != "0" else ""
-    communication, waited = (
-        mean_share([rank[name] for rank in ranks]) for name in ("communication", "waited")
-    )
-    return [rows, rate, communication, waited, sent, memory]
+def _work_cells(rank: RankStats) -> list[str]:
+    return [
+        rank.name,
+        _brief(rank.total_updates),
+        _brief(rank.samples),
+        _brief(rank.rows_per_second),
+        tenths(rank.batch_ms),
+        tenths(rank.sync_ms),
+        percent(100 * rank.efficiency),
+        _brief(rank.sent_mb),
+        _brief(rank.received_mb),
+    ]
+
+
+def _health_cells(rank: RankStats) -> list[str]:
+    return [
+        rank.name,
+        rank.device,
+        rank.state,
+        f"{tenths(rank.heartbeat_age)} s",
+        count(rank.failures),
+        count(rank.restarts),
+        "active" if rank.fallback else "-",
+        count(rank.memory_mb),
+        count(rank.device_mb),
+    ]
+
+
+def _brief(number: float) -> str:
+    """Format a number in at most seven characters: 12,345 and 1.23 M."""
+    for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if number >= unit:
+            return f"{number / unit:.3g} {letter}"
+    return count(number)
 
 
 def actor_table(workers: Sequence[Line], lines: int) -> Table:
@@ -82,16 +148,18 @@ def note_table(notes: Sequence[Note], *, in_full: bool) -> Table:
     return table
 
 
-def _fitting(workers: Sequence[Line], lines: int, key: Callable[[Line], Any]) -> Sequence[Line]:
+def _fitting(
+    workers: Sequence[Figures], lines: int, key: Callable[[Figures], Any]
+) -> Sequence[Figures]:
     """Return the workers that fit into `lines`: all, or the lowest by `key`."""
     room = lines - extra_lines(workers)
     return workers if room >= len(workers) else sorted(workers, key=key)[:room]
 
 
-def _table(*headings: str, numbers: Sequence[str]) -> Table:
+def _table(*headings: str, numbers: Sequence[str], width: int = NUMBER_WIDTH) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for heading in headings:
         table.add_column(heading, no_wrap=True)
     for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True, min_width=NUMBER_WIDTH)
+        table.add_column(heading, justify="right", no_wrap=True, min_width=width)
     return table

@@ -14,14 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor, distributed, nn
 from torch.distributed import GradBucket  # type: ignore[attr-defined]
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
 from rookery.learning.config import LearningConfig
 from rookery.learning.gradients import RankGradients
 from rookery.learning.loss import Losses
-from rookery.learning.parallel.exchange import Exchange, TopK, decoded_sum
+from rookery.learning.parallel.exchange import HALVES, Exchange, TopK, decoded_sum
 from rookery.learning.parallel.group import FlatTensors, GroupFailed, ProcessGroup
 from rookery.learning.parallel.norm import join_norms
 from rookery.replay import Batch
@@ -45,7 +45,7 @@ class DdpGradients(RankGradients):
     ) -> None:
         join_norms(net, group, compiled=config.compiled)
         super().__init__(net, group=group, config=config, precision=precision)
-        self._last_bucket, self._sent_share = 0.0, _sent_share(config)
+        self._last_bucket = 0.0
         with group.waiting():
             self._forward = self._ddp(self._forward, config)
 
@@ -53,7 +53,7 @@ class DdpGradients(RankGradients):
         """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
         self._last_bucket = time.perf_counter()
         try:
-            return self._weighted(batch, self.share * self._group.size)
+            return self._weighted(batch, len(batch) / self._batch_size * self._group.size)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
@@ -71,22 +71,20 @@ class DdpGradients(RankGradients):
         )
         state = _powersgd_state(net, ratio) if is_powersgd else None
         hooks: dict[str, Hook] = {
-            "none": default_hooks.allreduce_hook,
-            "fp16": default_hooks.fp16_compress_hook,
-            "bf16": _bf16_hook,
-            "powersgd": powerSGD_hook.powerSGD_hook,
-            "topk": _TopKHook(ratio),
+            "powersgd": _powersgd_hook(self._group),
+            "topk": _TopKHook(self._group, ratio),
         }
-        ddp.register_comm_hook(state, self._counted(hooks[config.compress]))
+        dtype = HALVES.get(config.compress, torch.float32)
+        hook = hooks.get(config.compress, _sum_hook(self._group, dtype))
+        ddp.register_comm_hook(state, self._timed(hook))
         return ddp
 
-    def _counted(self, hook: Hook) -> Hook:
-        def counted(state: Any, bucket: GradBucket) -> Future[Tensor]:
+    def _timed(self, hook: Hook) -> Hook:
+        def timed(state: Any, bucket: GradBucket) -> Future[Tensor]:
             self._last_bucket = time.perf_counter()
-            self._group.traffic.sent += int(bucket.buffer().nbytes * self._sent_share)
             return hook(state, bucket)
 
-        return counted
+        return timed
 
 
 class ExchangedGradients(RankGradients):
@@ -102,7 +100,7 @@ class ExchangedGradients(RankGradients):
 
     def gradients(self, batch: Batch) -> Losses:
         """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
-        losses = self._weighted(batch, self.share)
+        losses = self._weighted(batch, len(batch) / self._batch_size)
         vector = FlatTensors([_gradient(weight) for weight in _learning(self.net)])
         vector.write(self._exchange.sum(vector.read()))
         return losses
@@ -112,13 +110,6 @@ class ExchangedGradients(RankGradients):
         if self._exchange.has_server:
             weights = FlatTensors(self.net.parameters())
             weights.write(self._group.broadcast(weights.read()))
-
-
-def _sent_share(config: LearningConfig) -> float:
-    """Return the bytes sent, as a share of the gradients' bytes."""
-    ratio = config.compression_ratio
-    shares = {"none": 1.0, "fp16": 0.5, "bf16": 0.5, "powersgd": ratio, "topk": 2 * ratio}
-    return shares[config.compress]
 
 
 def _learning(net: nn.Module) -> list[Tensor]:
@@ -144,30 +135,50 @@ def _powersgd_state(net: nn.Module, ratio: float) -> powerSGD_hook.PowerSGDState
     )
 
 
-def _bf16_hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
-    """Sum in bfloat16: torch's own hook requires NCCL, though gloo adds bfloat16 too."""
-    vector = bucket.buffer()
-    sent = (vector / distributed.get_world_size()).bfloat16()
-    work = distributed.all_reduce(sent, async_op=True)
-    rounded: Future[Tensor] = work.get_future().then(lambda done: vector.copy_(sent))
-    return rounded
+def _sum_hook(group: ProcessGroup, dtype: torch.dtype) -> Hook:
+    """Return a hook that sums in `dtype`; torch's own for bfloat16 requires NCCL."""
+
+    def hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
+        vector = bucket.buffer()
+        sent = vector.div_(group.size).to(dtype)
+        group.count_sum(sent.nbytes)
+        work = distributed.all_reduce(sent, async_op=True)
+        mean: Future[Tensor] = work.get_future().then(lambda done: vector.copy_(sent))
+        return mean
+
+    return hook
+
+
+def _powersgd_hook(group: ProcessGroup) -> Hook:
+    """Return torch's hook with the bytes of what it sends counted."""
+
+    def hook(state: powerSGD_hook.PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
+        before, vector = state.total_numel_after_compression, bucket.buffer()
+        mean: Future[Tensor] = powerSGD_hook.powerSGD_hook(state, bucket)
+        elements = state.total_numel_after_compression - before or vector.numel()
+        group.count_sum(elements * vector.element_size())
+        return mean
+
+    return hook
 
 
 class _TopKHook:
     """A hook that sends the largest elements of every bucket, with error feedback."""
 
-    def __init__(self, ratio: float) -> None:
-        self._ratio = ratio
+    def __init__(self, group: ProcessGroup, ratio: float) -> None:
+        self._group, self._ratio = group, ratio
+        self._whole = _sum_hook(group, torch.float32)
         self._codecs: dict[int, TopK] = {}
         self._calls = 0
 
     def __call__(self, state: Any, bucket: GradBucket) -> Future[Tensor]:
-        vector, size = bucket.buffer(), distributed.get_world_size()
+        vector, size = bucket.buffer(), self._group.size
         self._calls += bucket.is_last()
         if self._calls <= WHOLE_UPDATES:
-            return default_hooks.allreduce_hook(state, bucket)
+            return self._whole(state, bucket)
         codec = self._codecs.setdefault(bucket.index(), TopK(self._ratio))
         sent = codec.encode(vector / size)
+        self._group.count_all_gather(sent.nbytes)
         found = [torch.empty_like(sent) for _ in range(size)]
         work = distributed.all_gather(found, sent, async_op=True)
         total: Future[Tensor] = work.get_future().then(

@@ -5,7 +5,8 @@ gather_broadcast   the root gathers the vectors, adds them, and broadcasts the s
 parameter_server   the root gathers and adds; the others later receive the weights it computes
 
 Half precision rounds every element. Top-k sends only the largest elements; the others are added to
-the next vector (error feedback, Seide et al. 2014), so that nothing is lost for good.
+the next vector (error feedback, Seide et al. 2014), so that nothing is lost for good. Vectors and
+sums are compressed. The weights of a parameter server are not: rounding would undo small steps.
 """
 
 from collections.abc import Sequence
@@ -88,5 +89,18 @@ class Exchange:
                 return self._codec.decode(self.group.all_reduce(sent), length)
             return decoded_sum(self._codec, self.group.all_gather(sent), length)
         gathered = self.group.gather(sent)
-        total = decoded_sum(self._codec, gathered, length) if gathered else vector
-        return total if self.has_server else self.group.broadcast(total)
+        if self.has_server:
+            return decoded_sum(self._codec, gathered, length) if gathered else vector
+        return self._broadcast_sum(sent, gathered, length)
+
+    def _broadcast_sum(self, sent: Tensor, gathered: Sequence[Tensor], length: int) -> Tensor:
+        """Return the sum of what the root has gathered, at all ranks."""
+        codec, size = self._codec, self.group.size
+        if isinstance(codec, Plain):
+            total = codec.encode(decoded_sum(codec, gathered, length)) if gathered else sent
+            return codec.decode(self.group.broadcast(total), length)
+        if size * len(sent) < length:  # the elements of all ranks are fewer than the whole sum
+            parts = torch.cat(list(gathered)) if gathered else sent.repeat(size)
+            return decoded_sum(codec, self.group.broadcast(parts).chunk(size), length)
+        total = decoded_sum(codec, gathered, length) if gathered else sent.new_empty(length)
+        return self.group.broadcast(total)

@@ -1,7 +1,10 @@
 """A process group: the ranks that learn together as long as none of them is lost.
 
-All communication goes through here, so that waiting time and bytes sent are counted and every
-failure raises GroupFailed. A group that failed is not repaired; its ranks form a new one.
+All communication goes through here, so that waiting time and bytes are counted and every failure
+raises GroupFailed. A group that failed is not repaired; its ranks form a new one.
+
+Bytes are those of the tensors, in the direction in which they cross the network: sums and
+all_gather go around a ring, gather and broadcast between the root and each other rank.
 
 The backends open ports only on the network interface of the address that a rank was given. Ranks
 exchange tensors and JSON, never pickles, which could run arbitrary code.
@@ -62,6 +65,8 @@ class TrafficStats:
     """Seconds spent waiting."""
     sent: int = 0
     """Bytes sent."""
+    received: int = 0
+    """Bytes received."""
 
 
 class ProcessGroup:
@@ -113,7 +118,7 @@ class ProcessGroup:
         elif self.size > 1:
             with self.waiting():
                 distributed.all_reduce(tensor)
-            self._count_sent(tensor)
+            self.count_sum(tensor.nbytes)
         return tensor
 
     def broadcast(self, tensor: Tensor, source: int = ROOT) -> Tensor:
@@ -121,7 +126,10 @@ class ProcessGroup:
         if self.size > 1:
             with self.waiting():
                 distributed.broadcast(tensor, source)
-            self._count_sent(tensor)
+            if self.rank == source:
+                self.count(sent=tensor.nbytes * (self.size - 1))
+            else:
+                self.count(received=tensor.nbytes)
         return tensor
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
@@ -130,7 +138,10 @@ class ProcessGroup:
         found = [torch.empty_like(sent) for _ in range(self.size)] if self.rank == ROOT else []
         with self.waiting():
             distributed.gather(sent, found or None, dst=ROOT)
-        self._count_sent(sent)
+        if self.rank == ROOT:
+            self.count(received=sent.nbytes * (self.size - 1))
+        else:
+            self.count(sent=sent.nbytes)
         return [other.to(tensor.device) for other in found]
 
     def all_gather(self, tensor: Tensor) -> list[Tensor]:
@@ -141,7 +152,7 @@ class ProcessGroup:
         found = [torch.empty_like(sent) for _ in range(self.size)]
         with self.waiting():
             distributed.all_gather(found, sent)
-        self._count_sent(sent)
+        self.count_all_gather(sent.nbytes)
         return [other.to(tensor.device) for other in found]
 
     def send(self, tensor: Tensor, rank: int) -> None:
@@ -149,13 +160,14 @@ class ProcessGroup:
         sent = self._to_backend(tensor)
         with self.waiting():
             distributed.send(sent, rank)
-        self._count_sent(sent)
+        self.count(sent=sent.nbytes)
 
     def receive(self, tensor: Tensor, rank: int) -> Tensor:
         """Return what another rank sends, with the shape, dtype and device of `tensor`."""
         found = self._to_backend(tensor)
         with self.waiting():
             distributed.recv(found, rank)
+        self.count(received=found.nbytes)
         return found.to(tensor.device)
 
     def send_json(self, rank: int, content: Any) -> None:
@@ -177,12 +189,24 @@ class ProcessGroup:
         content = self.broadcast(self._to_backend(torch.from_numpy(held)), source)
         return content.cpu().numpy().tobytes()
 
+    def count(self, *, sent: int = 0, received: int = 0) -> None:
+        """Count bytes of this rank."""
+        self.traffic.sent += sent
+        self.traffic.received += received
+
+    def count_sum(self, nbytes: int) -> None:
+        """Count a sum of `nbytes` over all ranks: its parts go twice around the ring."""
+        passed = 2 * nbytes * (self.size - 1) // self.size
+        self.count(sent=passed, received=passed)
+
+    def count_all_gather(self, nbytes: int) -> None:
+        """Count that every rank gets the `nbytes` of every other rank."""
+        passed = nbytes * (self.size - 1)
+        self.count(sent=passed, received=passed)
+
     def _to_backend(self, tensor: Tensor) -> Tensor:
         """Move a tensor to where the backend needs it: host memory for gloo, the GPU for NCCL."""
         return tensor.to("cpu" if self._is_gloo else "cuda")
-
-    def _count_sent(self, tensor: Tensor) -> None:
-        self.traffic.sent += tensor.nbytes
 
 
 def listen_only_at(address: str) -> None:

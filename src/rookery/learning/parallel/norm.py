@@ -64,7 +64,9 @@ class _Normalise(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: ProcessGroup
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         exact = torch.zeros_like(weight)  # makes the statistics float32 for rows of any precision
-        mean, variance = torch.batch_norm_update_stats(x, exact, exact, 0.0)
+        mean, variance = exact, exact
+        if x.numel():  # a rank may have no row of a batch
+            mean, variance = torch.batch_norm_update_stats(x, exact, exact, 0.0)
         variance, mean, count = _joined(variance, mean, x.numel() // x.shape[1], group)
         ctx.save_for_backward(x, weight, mean, variance, count)
         ctx.eps, ctx.group = eps, group
@@ -76,9 +78,11 @@ class _Normalise(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, mean, variance, count = ctx.saved_tensors
         scale = torch.rsqrt(variance + ctx.eps)
-        direct, for_weight, for_bias = torch.ops.aten.native_batch_norm_backward(
-            gradients[0], x, weight, mean, variance, mean, scale, False, ctx.eps, [True] * 3
-        )
+        direct, for_weight, for_bias = x, torch.zeros_like(weight), torch.zeros_like(weight)
+        if x.numel():  # torch divides by the number of rows
+            direct, for_weight, for_bias = torch.ops.aten.native_batch_norm_backward(
+                gradients[0], x, weight, mean, variance, mean, scale, False, ctx.eps, [True] * 3
+            )
         sums = ctx.group.all_reduce(torch.stack([for_bias.float(), for_weight.float()]))
         slope = -weight * scale**2 * sums[1] / count
         offset = -weight * scale * sums[0] / count - slope * mean

@@ -1,7 +1,8 @@
 """A learner that is one rank of a group; it may leave the group and join another one.
 
-All ranks hold the same window and seed, so that every rank knows the batch of an update and builds
-only its own rows of it. When a rank is lost the batches stay the same: the others get more rows.
+All ranks have the same seed and know the size of the window, so that every rank knows the batch of
+an update and builds only its own rows of it: a share, or with a part of the window those that it
+holds. When a rank is lost the batches stay the same: the others get more rows.
 """
 
 import time
@@ -65,6 +66,9 @@ class RankLearner(Learner):
         """Make all updates below number `goal`; shares are balanced on the way."""
         assert self._group is not None
         self._group.traffic = TrafficStats()
+        if window.is_part:
+            self._offsets = np.arange(self.config.batch_size)
+            self._gradients.share = window.share
         begin, reports = time.perf_counter(), []
         while self.updates < goal:
             reports.append(self._learn_and_balance(window, goal, progress))
@@ -83,15 +87,12 @@ class RankLearner(Learner):
     def _is_root(self) -> bool:
         return self._group is not None and self._group.rank == ROOT
 
-    @property
-    def _part_rows(self) -> int:
-        return self.config.batch_size // self.config.accumulate
-
     def _kind(self, group: ProcessGroup) -> type[LocalSgd | ExchangedGradients | DdpGradients]:
         if self.config.method == "data_parallel":
             return LocalSgd
         by_ddp = group.size > 1 and self.config.synchronise == "all_reduce"
-        return DdpGradients if by_ddp else ExchangedGradients
+        needs_ddp = self.config.overlap or self.config.compress == "powersgd"
+        return DdpGradients if by_ddp and needs_ddp else ExchangedGradients
 
     def _learn_and_balance(self, window: Window, goal: int, progress: float) -> LearnReport:
         assert self._group is not None
@@ -100,7 +101,7 @@ class RankLearner(Learner):
         begin, blocked = time.perf_counter(), self._group.traffic.blocked
         report = self.learn(window, until - self.updates, progress=progress)
         own = time.perf_counter() - begin - (self._group.traffic.blocked - blocked)
-        if self.config.balance_every and until % every == 0:
+        if self.config.balance_every and until % every == 0 and not window.is_part:
             self._balance(report.rows / max(own, 1e-9))
         return report
 

@@ -37,9 +37,9 @@ class PipelineGradients(RankGradients):
         super().__init__(part, group=group, config=config, precision=precision)
         self._is_last = group.rank == group.size - 1
         self._layers = _InPrecision(part, self.device, precision)
-        self._between = (*planes_shape[1:], part.width)
+        self._between, self._steps = (*planes_shape[1:], part.width), part.steps or 1
         self._planes_shape = planes_shape
-        self._rows = self._sent = 0
+        self._rows = self._passed = 0
         self._stage: Any = None  # of a type whose import is slow
         self._schedule: Any = None
         self._part_targets: list[Targets] = []
@@ -55,7 +55,7 @@ class PipelineGradients(RankGradients):
             whole = self._tensor(batch.planes[: self._rows * self.accumulate])
             planes = [whole.contiguous(memory_format=torch.channels_last)]
         if self._is_last:
-            self._part_targets = [self._targets(batch, rows) for rows in self._split(len(batch))]
+            self._part_targets = [self._targets(batch, rows) for rows in self._split(batch)]
             numbers = torch.arange(self.accumulate)
         self._run(*planes, target=numbers)
         return self._share_means()
@@ -66,7 +66,7 @@ class PipelineGradients(RankGradients):
         with self._group.waiting():
             self._schedule.step(*planes, target=target)
         traffic.blocked -= self._stage.seconds - before
-        traffic.sent += self._sent
+        self._group.count(sent=self._passed, received=self._passed)
 
     def _prepare(self, rows: int) -> None:
         """Make the schedule for parts of `rows` rows, unless it exists."""
@@ -96,10 +96,10 @@ class PipelineGradients(RankGradients):
         Without them torch would run the network to find the shapes, and disturb batch norm.
         """
         dtype, is_first = self._layers.dtype, self._group.rank == ROOT
-        shape = (rows, *self._between)
+        shape = (rows * self._steps, *self._between)
         between = torch.empty(shape, dtype=dtype, device="meta", requires_grad=True)
-        # Activations go to the next rank, gradients to the one before.
-        self._sent = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
+        # With each neighbour, activations are passed in one direction and gradients in the other.
+        self._passed = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
         planes = torch.empty((rows, *self._planes_shape), device="meta")
         logits = torch.empty(rows, device="meta")  # never sent; only their number matters
         inputs = planes if is_first else between

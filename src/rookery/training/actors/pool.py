@@ -33,7 +33,6 @@ from rookery.training.self_players import Step
 from rookery.workers import (
     Cluster,
     ProcessWorker,
-    RestartPolicy,
     Worker,
     WorkerEvent,
     WorkerPool,
@@ -109,9 +108,9 @@ class ActorPool:
     def pool(self) -> WorkerPool:
         """The workers, which are started with the first weights."""
         if self._pool is None:
-            policy = RestartPolicy(cooldown_seconds=self._config.run.cooldown_seconds)
+            size, policy = self._layout.size, self._config.run.restart_policy()
             self._pool = WorkerPool(
-                "actor", self._layout.size, self._start, policy=policy, on_event=self._on_event
+                "actor", size, self._start, policy=policy, on_event=self._on_event
             )
         return self._pool
 
@@ -410,8 +409,16 @@ class ActorPool:
             "number": number,
             "incarnation": incarnation + 1000 * self._era,
         }
-        threads = self._layout.threads
+        threads, heartbeat = self._layout.threads, self._config.run.heartbeat_seconds
         limits = thread_limits(threads)
         if self._cluster is None:
-            return ProcessWorker(name, actor, job, environment=limits)
-        return self._cluster.start(name, actor, job, threads=threads, gpus=gpus, environment=limits)
+            return ProcessWorker(name, actor, job, environment=limits, heartbeat_seconds=heartbeat)
+        return self._cluster.start(
+            name,
+            actor,
+            job,
+            threads=threads,
+            gpus=gpus,
+            environment=limits,
+            heartbeat_seconds=heartbeat,
+        )

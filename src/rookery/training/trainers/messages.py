@@ -18,11 +18,26 @@ class AddRows(Message):
     """Add rows to the window; no reply."""
 
     columns: Arrays
-    """The rows (see `replay.to_columns`)."""
+    """The rows to be held (see `replay.to_columns`)."""
+    begin: int
+    """Rows made in the run before the first of them."""
     rows_made: int
-    """Rows ever made in the run, these included."""
+    """Rows made up to the last one."""
     is_whole: bool
     """Whether these are all rows of the window; its old content is discarded."""
+    lanes: tuple[int, ...]
+    """The part of the window that the trainer holds (see `replay.part`); empty = all of it."""
+
+
+@dataclass(frozen=True)
+class LoadRows(Message):
+    """Replace the window by a part that is read from shards; no reply."""
+
+    paths: tuple[str, ...]
+    begin: int
+    """Rows made in the run before the first one of the shards."""
+    rows_made: int
+    lanes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -81,6 +96,8 @@ class Learned(Message):
     result: RankResult
     idle_seconds: float
     """Time without a request since the last goal."""
+    rows_held: int
+    """Rows of the window that the trainer holds."""
     play_arrays: Arrays
     """The averaged network, from the first rank; empty from the others."""
 

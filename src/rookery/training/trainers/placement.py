@@ -49,12 +49,21 @@ class TrainerPlacement:
         *,
         config: str,
         digest: str,
+        heartbeat_seconds: float,
     ) -> Worker:
         """Start a trainer with the run's `config` and the SHA-256 of its rules file."""
         device, threads, gpus = self.place(number)
         job, environment = TrainerJob(config, digest, device), {**thread_limits(threads), **QUIET}
         if self.cluster is None:
-            return ProcessWorker(name, function, job, environment=environment)
+            return ProcessWorker(
+                name, function, job, environment=environment, heartbeat_seconds=heartbeat_seconds
+            )
         return self.cluster.start(
-            name, function, job, threads=threads, gpus=gpus, environment=environment
+            name,
+            function,
+            job,
+            threads=threads,
+            gpus=gpus,
+            environment=environment,
+            heartbeat_seconds=heartbeat_seconds,
         )

@@ -3,13 +3,15 @@
 The pool puts all ready trainers into a group, and sends the group rows and requests. When a member
 is lost, the others stop, the one with the most updates gives its state to all members of the next
 group, and the open requests are repeated: every update is made once. A goal is only a few updates
-away, so that new trainers join soon.
+away, so that new trainers join soon. If each trainer holds a part of the window, a lost trainer's
+part is read from its shards by the others, and later by its replacement.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +20,7 @@ from torch import nn
 
 from rookery.games import Game
 from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged, LearnReport
-from rookery.replay import Window, to_columns
+from rookery.replay import Window, deal_lanes, lanes_before, own_rows, to_columns
 from rookery.training.config import Config, to_json
 from rookery.training.trainers import messages
 from rookery.training.trainers.placement import TrainerPlacement
@@ -28,7 +30,6 @@ from rookery.training.trainers.trainer import trainer
 from rookery.workers import (
     Message,
     Ready,
-    RestartPolicy,
     Worker,
     WorkerEvent,
     WorkerPool,
@@ -37,6 +38,8 @@ from rookery.workers import (
 
 UPDATES_PER_REQUEST = 32
 IDLE_SECONDS = 0.01
+FIRST_PAUSE = 0.1
+"""Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
 FUTILE_GROUPS = 10
 """Groups in a row that may break before their first update."""
 NO_STATE = -1
@@ -60,6 +63,8 @@ class _Trainer:
     updates: int = NO_STATE
     rows_made: int = 0
     """Rows of the run that the trainer has been sent or that came before those."""
+    lanes: tuple[int, ...] = ()
+    """The part of the window that it holds; empty = all of it."""
     pending: int = 0
     """Replies that have not arrived."""
 
@@ -78,8 +83,12 @@ class TrainerPool:
         placement: TrainerPlacement,
         on_event: Callable[[WorkerEvent], None],
         on_fallback: Callable[[str, str], None] | None = None,
+        shard_path: Callable[[int], Path] | None = None,
     ) -> None:
-        """`on_fallback` is told the kind and reason of a fallback; it may raise to refuse it."""
+        """`on_fallback` is told the kind and reason of a fallback; it may raise to refuse it.
+
+        `shard_path` returns where trainers find a shard of the window, if they can read it.
+        """
         self._whole, self._placement = config, placement
         learning = config.learning.scaled(placement.workers)
         self._mirror = Learner(game, net, config=learning, seed=config.run.seed)
@@ -97,6 +106,9 @@ class TrainerPool:
         self._trainers: dict[int, _Trainer] = {}
         self._members: list[int] = []
         """Trainers of the group, by rank."""
+        self._is_split, self._shard_path = config.replay.sharding == "split", shard_path
+        self._lanes: Mapping[int, tuple[int, ...]] = {}
+        """The part of the window that each member holds; none if all hold all of it."""
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
@@ -105,10 +117,10 @@ class TrainerPool:
         self._on_fallback = on_fallback
         self.is_alone = False
         """Whether this process learns, because trainers cannot."""
-        policy = RestartPolicy(
+        policy = replace(
+            config.run.restart_policy(),
             silence_seconds=self.config.silence_seconds,
-            first_pause=0.1,
-            cooldown_seconds=config.run.cooldown_seconds,
+            first_pause=FIRST_PAUSE,
         )
         self._pool = WorkerPool(
             "trainer", placement.workers, self._start, policy=policy, on_event=on_event
@@ -130,7 +142,7 @@ class TrainerPool:
             return self._learn_alone(window, num_updates, progress, check)
         self._window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
-        self._report.replies = []
+        self._report.begin()
         try:
             while self.updates < goal:
                 self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
@@ -144,7 +156,8 @@ class TrainerPool:
         return self._report.build(
             updates,
             rows_per_second=updates * self.config.batch_size / (time.perf_counter() - begun),
-            workers=self._pool.stats(),
+            workers=self._pool.stats(with_failed=True),
+            members=self._members,
         )
 
     def drain(self) -> LearnReport | None:
@@ -174,7 +187,8 @@ class TrainerPool:
 
     def describe(self) -> str:
         """Return who learns, and how, in one sentence."""
-        return self.config.terms(self._placement.workers)
+        part = "; each holds its part of the replay window" if self._is_split else ""
+        return self._whole.learning.terms(self._placement.workers) + part
 
     def scale(self, workers: int, devices: tuple[torch.device, ...]) -> None:
         """Continue with other trainers, between two calls of `learn`; no update is lost.
@@ -301,7 +315,7 @@ class TrainerPool:
             self._fetched = reply.arrays
         if isinstance(reply, messages.Learned) and reply.generation == self._generation:
             self._trainers[number].updates = reply.updates
-            self._report.replies.append((number, reply))
+            self._report.add(number, reply)
             if reply.result.report is not None:
                 self._futile_groups = 0
             if number == self._members[0]:
@@ -340,6 +354,9 @@ class TrainerPool:
             raise GroupFailed(f"trainers cannot learn together: {self._break_reason}")
         self._generation += 1
         self._members, self._phase = sorted(self._trainers), Phase.WORKING
+        if self._is_split:
+            trainers = max(self._placement.workers, self._members[-1] + 1)
+            self._lanes = deal_lanes(self._members, trainers)
         source = self._choose_source()
         for rank, number in enumerate(self._members):
             invitation = messages.JoinGroup(
@@ -376,16 +393,41 @@ class TrainerPool:
         self._pool.send(number, message)
 
     def _send_rows(self, number: int) -> None:
+        """Send the rows that a trainer lacks; with another part of the window, all of the part."""
         window, known = self._window, self._trainers[number]
-        new = window.rows_made - known.rows_made
-        if new == 0:
+        lanes, new = self._lanes.get(number, ()), window.rows_made - known.rows_made
+        if new == 0 and lanes == known.lanes:
             return
-        is_whole = known.rows_made == 0 or new > len(window)
-        rows = window.newest(len(window) if is_whole else new)
-        self._pool.send(number, messages.AddRows(to_columns(rows), window.rows_made, is_whole))
-        known.rows_made = window.rows_made
+        is_whole = known.rows_made == 0 or new > len(window) or lanes != known.lanes
+        known.rows_made, known.lanes = window.rows_made, lanes
+        if is_whole and lanes and self._shard_path is not None:
+            self._pool.send(number, self._from_shards(lanes, self._shard_path))
+            return
+        sent = len(window) if is_whole else new
+        rows, begin = window.newest(sent), window.rows_made - sent
+        if lanes:
+            rows = own_rows(rows, lanes_before(lanes), begin)
+        columns = to_columns(rows)
+        message = messages.AddRows(columns, begin, window.rows_made, is_whole, lanes)
+        self._pool.send(number, message)
+
+    def _from_shards(
+        self, lanes: tuple[int, ...], path: Callable[[int], Path]
+    ) -> messages.LoadRows:
+        shards = self._window.shards
+        return messages.LoadRows(
+            paths=tuple(str(path(shard.number).resolve()) for shard in shards),
+            begin=shards[0].begin,
+            rows_made=self._window.rows_made,
+            lanes=lanes,
+        )
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         return self._placement.start(
-            name, number, self.worker_function, config=self._settings, digest=self._digest
+            name,
+            number,
+            self.worker_function,
+            config=self._settings,
+            digest=self._digest,
+            heartbeat_seconds=self._whole.run.heartbeat_seconds,
         )

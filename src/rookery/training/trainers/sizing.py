@@ -18,8 +18,6 @@ TRAINER_SPEEDUP = {"distributed": 0.78, "data_parallel": 0.91}
 def check_trainers(config: Config, devices: Sequence[torch.device]) -> None:
     """Refuse more trainers than a pipeline can have parts or GPUs."""
     learning, most = config.learning, max_parts(config.net)
-    if learning.method == "pipeline" and config.net.kind != "resnet":
-        raise ConfigError(f"learning.method=pipeline cannot split a {config.net.kind} network")
     if learning.method != "pipeline" or learning.workers == "auto":
         return
     asked = f"learning.workers is {learning.workers}, expected at most"

@@ -1,6 +1,6 @@
 """What a trainer does: learn as one rank of a group, in a process of its own.
 
-It holds the same window as the others, joins the groups that it is told to join, learns up to the
+It holds the window or a part of it, joins the groups that it is told to join, learns up to the
 update that it is asked for, and reports how far it has come when its group breaks. All decisions
 are made by the trainer pool.
 """
@@ -8,13 +8,14 @@ are made by the trainer pool.
 import time
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from rookery import __version__
 from rookery.base import RookeryError
 from rookery.games import load_game
 from rookery.gpu import find_device, process_usage, use_device
 from rookery.learning import GroupFailed, LearningDiverged, PipelineRank, RankLearner, RankSpec
-from rookery.replay import Window, from_columns
+from rookery.replay import Window, from_columns, read_shard
 from rookery.training.config import from_json
 from rookery.training.store.origin import new_net
 from rookery.training.trainers import messages
@@ -88,6 +89,8 @@ class Trainer:
         match message:
             case messages.AddRows():
                 self._add_rows(message)
+            case messages.LoadRows():
+                self._load_rows(message)
             case messages.RestoreState():
                 self.learner.restore(message.arrays)
             case messages.JoinGroup():
@@ -99,15 +102,25 @@ class Trainer:
         return None
 
     def _add_rows(self, message: messages.AddRows) -> None:
-        rows = from_columns(message.columns, game=self.game)
         if message.is_whole:
-            self.window = Window(self.game, self.config.replay)
-            self.window.refill([(0, rows)], message.rows_made)
-        else:
-            self.window.add(rows)
-        if self.window.rows_made != message.rows_made:
+            self._begin_window(message.begin, message.lanes)
+        self._check_rows_made(message.begin)
+        self.window.extend(from_columns(message.columns, game=self.game), message.rows_made)
+
+    def _load_rows(self, message: messages.LoadRows) -> None:
+        self._begin_window(message.begin, message.lanes)
+        for path in message.paths:
+            self.window.add(read_shard(Path(path), game=self.game))
+        self._check_rows_made(message.rows_made)
+
+    def _begin_window(self, begin: int, lanes: tuple[int, ...]) -> None:
+        self.window = Window(self.game, self.config.replay, lanes=lanes)
+        self.window.rows_made = begin
+
+    def _check_rows_made(self, expected: int) -> None:
+        if self.window.rows_made != expected:
             raise RookeryError(
-                f"the trainer has seen {self.window.rows_made} rows, expected {message.rows_made}"
+                f"the trainer has seen {self.window.rows_made} rows, expected {expected}"
             )
 
     def _join(self, message: messages.JoinGroup) -> messages.Joined:
@@ -134,5 +147,6 @@ class Trainer:
             device=self.device,
             result=result,
             idle_seconds=idle_seconds,
+            rows_held=self.window.rows_held,
             play_arrays=self.learner.whole_play(),
         )
