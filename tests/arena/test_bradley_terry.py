@@ -5,6 +5,7 @@ from math import isfinite
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rookery.arena import MatchGame, PairResults, RatingEstimate, count_pairs, rate_all
 from rookery.arena.rating.elo import elo_of_score, expected_score
@@ -68,9 +69,13 @@ def test_a_chain_of_perfect_scores_is_finite_and_in_order() -> None:
 
 
 def test_a_long_chain_is_fitted_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = []
-    solve = np.linalg.solve
-    monkeypatch.setattr(np.linalg, "solve", lambda *a: steps.append(1) or solve(*a))
+    steps, solve = list[int](), np.linalg.solve
+
+    def counted(*arrays: NDArray[np.float64]) -> NDArray[np.float64]:
+        steps.append(1)
+        return solve(*arrays)
+
+    monkeypatch.setattr(np.linalg, "solve", counted)
     results = [PairResults(str(n + 1), str(n), (0, 1, 2, 3, 4)) for n in range(60)]
     rated = rate_all([*results, PairResults("0", "random", (0, 0, 0, 0, 9))], {"random": 0.0})
     assert rated["60"].elo > 5000 and len(steps) < 20
