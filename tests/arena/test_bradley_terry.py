@@ -2,10 +2,10 @@
 
 from itertools import pairwise
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from rookery.arena import MatchGame, PairResults, RatingEstimate, count_pairs, rate_all
 from rookery.arena.rating.elo import elo_of_score, expected_score
@@ -71,7 +71,7 @@ def test_a_chain_of_perfect_scores_is_finite_and_in_order() -> None:
 def test_a_long_chain_is_fitted_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     steps, solve = list[int](), np.linalg.solve
 
-    def counted(*arrays: NDArray[np.float64]) -> NDArray[np.float64]:
+    def counted(*arrays: Any) -> Any:
         steps.append(1)
         return solve(*arrays)
 
