@@ -34,10 +34,27 @@ class Fallible(RankLearner):
     def _batch(self, window: Any, number: int) -> Any:
         if Fallible.batches_left <= 0:
             if os.getpid() % 2:
-                raise torch.OutOfMemoryError("out of memory, on purpose")
+                raise MemoryError("out of memory, on purpose")
             raise ValueError("an error, on purpose")
         Fallible.batches_left -= 1
         return super()._batch(window, number)
+
+
+class ShortOfMemory(RankLearner):
+    """A rank whose device has no memory for more than `max_rows` rows at once."""
+
+    max_rows = 12
+
+    def _batch(self, window: Any, number: int) -> Any:
+        if len(self._offsets) // self.config.accumulate > self.max_rows:
+            raise torch.OutOfMemoryError("out of memory, on purpose")
+        return super()._batch(window, number)
+
+
+def learn_in_little_memory(channel: Channel, job: TrainerJob) -> None:
+    """Train on a device that has little memory."""
+    vars(trainer)["RankLearner"] = ShortOfMemory
+    trainer.trainer(channel, job)
 
 
 def fail_now_and_then(channel: Channel, job: TrainerJob) -> None:
@@ -63,6 +80,12 @@ class UnreliablePool(TrainerPool):
     """A pool whose trainers fail now and then."""
 
     worker_function = staticmethod(fail_now_and_then)
+
+
+class ShortOfMemoryPool(TrainerPool):
+    """A pool whose trainers have little memory."""
+
+    worker_function = staticmethod(learn_in_little_memory)
 
 
 class HopelessPool(TrainerPool):

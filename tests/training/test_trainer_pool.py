@@ -22,6 +22,8 @@ from faulty_trainers import (
     CONFIG,
     HopelessPool,
     OutdatedPool,
+    ShortOfMemory,
+    ShortOfMemoryPool,
     UnreliablePool,
     new_pool,
     window,
@@ -280,6 +282,29 @@ def restored_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what trainers that fail on purpose change in this process."""
     for name in ("__version__", "RankLearner"):
         monkeypatch.setattr(trainer, name, getattr(trainer, name))
+
+
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
+def test_a_batch_that_does_not_fit_into_memory_is_computed_in_parts() -> None:
+    with running(1, kind=ShortOfMemoryPool) as (pool, events):
+        told: list[int] = []
+        pool._on_smaller_parts = lambda config: told.append(config.accumulate)
+        report = pool.learn(window(), 5, progress=0.2)
+        assert (report.updates, pool.updates) == (5, 5)
+        assert told == [2, 4] and pool.config.accumulate == 4
+        assert not events
+
+
+@pytest.mark.usefixtures("in_threads", "restored_trainer")
+def test_a_batch_that_cannot_be_split_any_further_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ShortOfMemory, "max_rows", 0)
+    with (
+        running(1, kind=ShortOfMemoryPool) as (pool, _),
+        pytest.raises(GroupFailed, match="does not fit into the trainers' memory"),
+    ):
+        pool.learn(window(), 5, progress=0.2)
 
 
 @pytest.mark.usefixtures("in_threads", "restored_trainer")

@@ -163,6 +163,7 @@ class _Builder:
             placement=placement,
             on_event=self.run.note_event,
             on_fallback=self.run.fall_back,
+            on_smaller_parts=self._note_parts,
             shard_path=self.run.shard if self.cluster is None else None,
         )
         self.resources.callback(trainers.close)

@@ -7,7 +7,7 @@ holds. When a rank is lost the batches stay the same: the others get more rows.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -42,6 +42,10 @@ class RankLearner(Learner):
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
         super().__init__(game, net, config=config, seed=seed)
         self._group: ProcessGroup | None = None
+
+    def set_parts(self, accumulate: int) -> None:
+        """Compute batches in `accumulate` parts, from the next group on."""
+        self.config = replace(self.config, accumulate=accumulate)
 
     def join(self, spec: RankSpec, source: int) -> None:
         """Form a group with the others; all continue from the state of rank `source`."""

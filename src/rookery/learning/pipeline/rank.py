@@ -100,6 +100,10 @@ class PipelineRank:
         if self._learner:
             self._learner.set_learning_rate(peak)
 
+    def set_parts(self, accumulate: int) -> None:
+        """Compute batches in `accumulate` parts, from the next group on."""
+        self._config = replace(self._config, accumulate=accumulate)
+
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Start the next group, as its root, with this state."""
         self._given = arrays

@@ -59,6 +59,8 @@ class JoinGroup(Message):
     backend: str
     silence_seconds: float
     """Seconds that a member may keep the others waiting."""
+    accumulate: int
+    """Parts in which a batch is computed."""
     meeting: Meeting
 
 
@@ -117,6 +119,8 @@ class GroupBroken(Message):
     updates: int
     """Updates that the trainer has made and keeps."""
     reason: str
+    is_out_of_memory: bool = False
+    """Whether a part of a batch did not fit into the memory of its device."""
 
 
 @dataclass(frozen=True)

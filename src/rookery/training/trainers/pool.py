@@ -83,10 +83,12 @@ class TrainerPool:
         placement: TrainerPlacement,
         on_event: Callable[[WorkerEvent], None],
         on_fallback: Callable[[str, str], None] | None = None,
+        on_smaller_parts: Callable[[LearningConfig], None] = lambda config: None,
         shard_path: Callable[[int], Path] | None = None,
     ) -> None:
         """`on_fallback` is told the kind and reason of a fallback; it may raise to refuse it.
 
+        `on_smaller_parts` is told the new settings when a batch must be computed in more parts.
         `shard_path` returns where trainers find a shard of the window, if they can read it.
         """
         self._whole, self._placement = config, placement
@@ -114,7 +116,8 @@ class TrainerPool:
         self._root_reply: messages.Learned | None = None
         self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason, self._divergence = 0, "", ""
-        self._on_fallback = on_fallback
+        self._needs_smaller_parts = False
+        self._on_fallback, self._on_smaller_parts = on_fallback, on_smaller_parts
         self.is_alone = False
         """Whether this process learns, because trainers cannot."""
         policy = replace(
@@ -306,6 +309,7 @@ class TrainerPool:
                 self._trainers[number].pending = 0
                 if message.generation == self._generation:
                     self._trainers[number].updates = message.updates
+                    self._needs_smaller_parts |= message.is_out_of_memory
             case messages.Joined() | messages.Learned() | messages.TrainerState():
                 self._trainers[number].pending -= 1
                 self._take_reply(number, message)
@@ -349,6 +353,8 @@ class TrainerPool:
         min_size = self._pool.size() if self._is_pipeline else 1
         if len(self._trainers) < min_size or self._has_pending_replies():
             return
+        if self._needs_smaller_parts:
+            self._split_batches(len(self._trainers))
         self._futile_groups += 1
         if self._futile_groups > FUTILE_GROUPS:
             raise GroupFailed(f"trainers cannot learn together: {self._break_reason}")
@@ -366,11 +372,25 @@ class TrainerPool:
                 source=source,
                 backend=self._placement.backend,
                 silence_seconds=self.config.silence_seconds,
+                accumulate=self.config.accumulate,
                 meeting=self._rendezvous.meeting,
             )
             self._send(number, invitation)
         for request in self._requests:
             self._send_request(request)
+
+    def _split_batches(self, trainers: int) -> None:
+        """Compute batches in twice as many parts, because one did not fit into memory."""
+        self._needs_smaller_parts = False
+        parts, rows = 2 * self.config.accumulate, self.config.batch_size
+        smallest = 1 if self._is_pipeline else trainers
+        if rows % parts or rows // parts < smallest:
+            raise GroupFailed(f"a batch of {rows} rows does not fit into the trainers' memory")
+        self.config = self._report.config = replace(self.config, accumulate=parts)
+        whole = replace(self._whole.learning, accumulate=parts)
+        self._whole = replace(self._whole, learning=whole)
+        self._settings = self._to_settings()
+        self._on_smaller_parts(self.config)
 
     def _choose_source(self) -> int:
         """Return the rank with the most updates; if the mirror has more, the root gets them."""

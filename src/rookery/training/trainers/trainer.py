@@ -6,9 +6,11 @@ are made by the trainer pool.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+import torch
 
 from rookery import __version__
 from rookery.base import RookeryError
@@ -70,6 +72,10 @@ class Trainer:
             return messages.GroupBroken(self._leave(), self.learner.updates, str(error))
         except LearningDiverged as error:
             return messages.Diverged(self._leave(), str(error))
+        except torch.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            broken = messages.GroupBroken(self._leave(), self.learner.updates, str(error))
+            return replace(broken, is_out_of_memory=True)
 
     def _leave(self) -> int:
         """Leave the group, and return its generation."""
@@ -134,6 +140,7 @@ class Trainer:
             backend=message.backend,
             silence_seconds=message.silence_seconds,
         )
+        self.learner.set_parts(message.accumulate)
         self.learner.join(place, message.source)
         return messages.Joined()
 
