@@ -8,8 +8,10 @@ import torch
 from faulty_trainers import fail_at_once
 from rookery.base import ConfigError
 from rookery.learning import RankLearner
+from rookery.nets import BackendChoice, CpuEvaluator
 from rookery.training import Config, RunFolder, Stats, apply, check_hardware, train
 from rookery.training.fallbacks import KINDS, FallbackRefused, Fallbacks, allowed_kinds
+from rookery.training.parts import fallback_notes
 from rookery.training.run import Run
 from rookery.training.store.checkpoint import Checkpoint
 from rookery.training.trainers import trainer
@@ -96,3 +98,10 @@ def test_a_dropped_worker_is_counted_or_ends_the_run(finished: RunFolder, tmp_pa
             with pytest.raises(FallbackRefused, match="add workers to run"):
                 run.note_event(dropped)
         run.close()
+
+
+def test_the_fastest_backend_of_a_cpu_is_no_fallback(finished: RunFolder) -> None:
+    net = finished.load_weights().build()
+    evaluator = CpuEvaluator(net, finished.game.planes_shape, backend="float32")
+    evaluator.choice = BackendChoice("float32", dropped={"bfloat16": "too slow"})
+    assert fallback_notes(evaluator) == []

@@ -33,7 +33,7 @@ def backends_on(device: torch.device) -> tuple[str, ...]:
 
 def fallback_notes(evaluator: Any) -> list[str]:
     """Return why a GPU does not evaluate a network in the fastest way, if so."""
-    if evaluator.choice.backend not in GPU_BACKENDS:
+    if not isinstance(evaluator, GpuEvaluator):
         return []
     dropped = evaluator.choice.dropped.items()
     chosen = evaluator.choice.backend
