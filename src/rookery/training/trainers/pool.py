@@ -9,7 +9,7 @@ part is read from its shards by the others, and later by its replacement.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ from torch import nn
 
 from rookery.games import Game
 from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged, LearnReport
-from rookery.replay import Window, deal_lanes, lanes_before, own_rows, to_columns
+from rookery.replay import Window
 from rookery.training.config import Config, to_json
 from rookery.training.trainers import messages
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.rendezvous import Rendezvous
 from rookery.training.trainers.results import TrainerReport
+from rookery.training.trainers.rows import HeldRows, TrainerRows
 from rookery.training.trainers.trainer import trainer
 from rookery.workers import (
     Message,
@@ -61,10 +62,7 @@ class _Trainer:
     """What the pool knows about a trainer that is ready."""
 
     updates: int = NO_STATE
-    rows_made: int = 0
-    """Rows of the run that the trainer has been sent or that came before those."""
-    lanes: tuple[int, ...] = ()
-    """The part of the window that it holds; empty = all of it."""
+    rows: HeldRows = field(default_factory=HeldRows)
     pending: int = 0
     """Replies that have not arrived."""
 
@@ -101,16 +99,14 @@ class TrainerPool:
         self.precision, self.updates = self._mirror.precision, 0
         self.config: LearningConfig = replace(learning, precision=self.precision)
         self._settings, self._digest = self._to_settings(), game.digest
-        self._window = Window(game, config.replay)
+        is_split = config.replay.sharding == "split"
+        self._rows = TrainerRows(Window(game, config.replay), is_split, shard_path)
         self._rendezvous = Rendezvous(placement.cluster)
         self._report = TrainerReport(self.config)
         self._phase, self._generation = Phase.REGROUPING, 0
         self._trainers: dict[int, _Trainer] = {}
         self._members: list[int] = []
         """Trainers of the group, by rank."""
-        self._is_split, self._shard_path = config.replay.sharding == "split", shard_path
-        self._lanes: Mapping[int, tuple[int, ...]] = {}
-        """The part of the window that each member holds; none if all hold all of it."""
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
@@ -143,7 +139,7 @@ class TrainerPool:
         """
         if self.is_alone:
             return self._learn_alone(window, num_updates, progress, check)
-        self._window, begun = window, time.perf_counter()
+        self._rows.window, begun = window, time.perf_counter()
         first, goal = self.updates, self.updates + num_updates
         self._report.begin()
         try:
@@ -190,7 +186,7 @@ class TrainerPool:
 
     def describe(self) -> str:
         """Return who learns, and how, in one sentence."""
-        part = "; each holds its part of the replay window" if self._is_split else ""
+        part = "; each holds its part of the replay window" if self._rows.is_split else ""
         return self._whole.learning.terms(self._placement.workers) + part
 
     def scale(self, workers: int, devices: tuple[torch.device, ...]) -> None:
@@ -360,9 +356,7 @@ class TrainerPool:
             raise GroupFailed(f"trainers cannot learn together: {self._break_reason}")
         self._generation += 1
         self._members, self._phase = sorted(self._trainers), Phase.WORKING
-        if self._is_split:
-            trainers = max(self._placement.workers, self._members[-1] + 1)
-            self._lanes = deal_lanes(self._members, trainers)
+        self._rows.deal(self._members, self._placement.workers)
         source = self._choose_source()
         for rank, number in enumerate(self._members):
             invitation = messages.JoinGroup(
@@ -404,43 +398,15 @@ class TrainerPool:
         """Send a request to all members, and the rows that they need for it."""
         for number in self._members:
             if isinstance(request, messages.LearnUntil):
-                self._send_rows(number)
+                missing = self._rows.missing(number, self._trainers[number].rows)
+                if missing is not None:
+                    self._pool.send(number, missing)
             self._send(number, replace(request, generation=self._generation))
 
     def _send(self, number: int, message: Message) -> None:
         """Send a message that a trainer replies to."""
         self._trainers[number].pending += 1
         self._pool.send(number, message)
-
-    def _send_rows(self, number: int) -> None:
-        """Send the rows that a trainer lacks; with another part of the window, all of the part."""
-        window, known = self._window, self._trainers[number]
-        lanes, new = self._lanes.get(number, ()), window.rows_made - known.rows_made
-        if new == 0 and lanes == known.lanes:
-            return
-        is_whole = known.rows_made == 0 or new > len(window) or lanes != known.lanes
-        known.rows_made, known.lanes = window.rows_made, lanes
-        if is_whole and lanes and self._shard_path is not None:
-            self._pool.send(number, self._from_shards(lanes, self._shard_path))
-            return
-        sent = len(window) if is_whole else new
-        rows, begin = window.newest(sent), window.rows_made - sent
-        if lanes:
-            rows = own_rows(rows, lanes_before(lanes), begin)
-        columns = to_columns(rows)
-        message = messages.AddRows(columns, begin, window.rows_made, is_whole, lanes)
-        self._pool.send(number, message)
-
-    def _from_shards(
-        self, lanes: tuple[int, ...], path: Callable[[int], Path]
-    ) -> messages.LoadRows:
-        shards = self._window.shards
-        return messages.LoadRows(
-            paths=tuple(str(path(shard.number).resolve()) for shard in shards),
-            begin=shards[0].begin,
-            rows_made=self._window.rows_made,
-            lanes=lanes,
-        )
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         return self._placement.start(
