@@ -129,7 +129,7 @@ class RunConfig:
         names = [name.strip() for name in self.elo_anchors.split(",")]
         if self.elo_anchors != "auto" and not all(map(is_named_player, names)):
             raise ConfigError(
-                f"run.elo_anchors is {self.elo_anchors!r}, expected auto, or players such as "
+                f"run.elo_anchors is {short(self.elo_anchors)}, expected auto, or players such as "
                 "random,minimax:2"
             )
         known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS))
