@@ -70,7 +70,7 @@ def test_a_run_whose_trainers_all_fail_learns_in_one_process(
 ) -> None:
     monkeypatch.setattr(TrainerPool, "worker_function", staticmethod(fail_at_once))
     monkeypatch.setattr(trainer, "RankLearner", RankLearner)  # put back afterwards
-    config = apply(tiny_config, [*TRAINERS, "run.devices=cpu"])
+    config = apply(tiny_config, [*TRAINERS, "learning.workers=1", "run.devices=cpu"])
     folder = RunFolder.create(tmp_path / "run", config)
     train(folder, lambda progress: None)
     ends = [Checkpoint.load(run) for run in (folder.path, finished.path)]
