@@ -1,5 +1,6 @@
 # make demo: train a small player and show it.  make test: everything CI runs.
 PYTHON ?= python3
+unexport PYTHONDONTWRITEBYTECODE  # every process would compile thousands of modules again
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
