@@ -106,8 +106,9 @@ class LearningConfig:
     checkpoint_every: int = 200
     """Updates between two copies of the trainers' state, used if all of them are lost."""
     retries: int = 5
-    """Failures between two checkpoints, such as a loss that is not finite, after which learning
-    goes back to its last good state and continues with half the learning rate."""
+    """How often learning may fail between two checkpoints, for example with a loss that is not
+    finite. Each time it goes back to its last good state and continues with half the learning rate;
+    one more failure ends the run."""
     batch_size: int = 512
     """Rows per update."""
     accumulate: int = 1

@@ -99,8 +99,8 @@ class Window:
         self._shards: list[Shard] = []
         width = min(FIRST_WIDTH, game.max_legal) if device.type == "cpu" else game.max_legal
         num_lanes = len(self.before) - 1
-        self._room = int(self.before[-1]) * -(-config.window_max // num_lanes)
-        self._ring = new_rows(game, self._room, width=width, device=device)
+        self._capacity = int(self.before[-1]) * -(-config.window_max // num_lanes)
+        self._ring = new_rows(game, self._capacity, width=width, device=device)
         self._part = torch.from_numpy(self.before).to(device)
         self._oldest = torch.zeros(1, dtype=torch.int64, device=device)
         self._num_rows = torch.zeros(1, dtype=torch.int64, device=device)
@@ -216,17 +216,20 @@ class Window:
 
     def _newest(self, number: int) -> list[slice]:
         """Return where the newest `number` rows lie in the ring: behind its end comes its start."""
-        room = self._room
-        first = (self.rows_made - number) % room
-        return [slice(first, min(first + number, room)), slice(0, max(0, first + number - room))]
+        capacity = self._capacity
+        first = (self.rows_made - number) % capacity
+        return [
+            slice(first, min(first + number, capacity)),
+            slice(0, max(0, first + number - capacity)),
+        ]
 
     def _write(self, rows: Rows) -> None:
         """Copy rows to their places in the ring; of too many, the newest."""
-        room, new = self._room, count(rows)
+        capacity, new = self._capacity, count(rows)
         self._make_wider(rows.legal.shape[1])
-        skipped = max(0, new - room)
-        first = (int(place(self.before, self.rows_made)) + skipped) % room
-        end = min(first + new - skipped, room)
+        skipped = max(0, new - capacity)
+        first = (int(place(self.before, self.rows_made)) + skipped) % capacity
+        end = min(first + new - skipped, capacity)
         split = skipped + end - first
         self._copy(select(rows, slice(skipped, split)), slice(first, end))
         self._copy(select(rows, slice(split, new)), slice(0, new - split))

@@ -40,7 +40,7 @@ def read_request(path: Path) -> list[str]:
 
 
 def drop_old_requests(run: Path) -> None:
-    """Delete requests from before the run folder was locked: nobody waits for an answer."""
+    """Delete requests from before the run folder was locked: no command waits for them any more."""
     for path in find_requests(run):
         with suppress(OSError):
             if path.stat().st_mtime_ns < (run / ".lock").stat().st_mtime_ns:
