@@ -46,7 +46,7 @@ class ShortOfMemory(RankLearner):
     max_rows = 12
 
     def _batch(self, window: Any, number: int) -> Any:
-        if len(self._offsets) // self.config.accumulate > self.max_rows:
+        if len(self.offsets) // self.config.accumulate > self.max_rows:
             raise torch.OutOfMemoryError("out of memory, on purpose")
         return super()._batch(window, number)
 

@@ -196,7 +196,7 @@ def _learn(job: Job, learner: RankLearner) -> dict[str, Any]:
         "sent": result.traffic.sent,
         "received": result.traffic.received,
         "wire": wire,
-        "offsets": learner._offsets.tolist(),
+        "offsets": learner.offsets.tolist(),
         "rows_held": window.rows_held,
         "gradients": type(learner._gradients).__name__,
     }

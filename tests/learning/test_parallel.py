@@ -125,7 +125,7 @@ def test_local_sgd_averages_the_weights_of_independent_learners(
 def trained_apart(config: LearningConfig, rank: int, updates: int) -> dict[str, np.ndarray]:
     """Return the weights of a single learner that sees only the rows of one of two ranks."""
     learner = new_learner(Learner, replace(config, method="single"))
-    learner._offsets = rows_of(rank, even_shares(config.batch_size, 2), parts=1)
+    learner.offsets = rows_of(rank, even_shares(config.batch_size, 2), parts=1)
     learner.learn(random_window(learner.game, 400), updates, progress=0.2)
     return weights_of(learner.state())
 

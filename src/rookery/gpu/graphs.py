@@ -18,12 +18,9 @@ class Graph:
 
     def __init__(self, function: Callable[[], None], device: torch.device) -> None:
         self._replay = function
-        self.calls = 0
-        """Number of calls that the capture needed."""
         if device.type == "cuda":
             for _ in range(WARM_UP_CALLS):
                 function()
-            self.calls = WARM_UP_CALLS
             torch.cuda.synchronize()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):

@@ -6,8 +6,8 @@ restored from its state continues bit for bit.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -72,9 +72,10 @@ class BaseLearner(ABC):
         self._average = WeightEma(self.net)
         self._optimizer = _optimizer(self.net, config)
         self._gradients = GradientComputer(self.net, config=config, precision=self.precision)
-        self._offsets = np.arange(config.batch_size)
+        self.offsets = np.arange(config.batch_size)
         """Which rows of a batch this learner computes."""
-        self._stream = seeds(1, seed, "batches")[0]
+        self.stream = seeds(1, seed, "batches")[0]
+        """The random stream of its batches."""
 
     @property
     def play_net(self) -> nn.Module:
@@ -89,18 +90,45 @@ class BaseLearner(ABC):
         """Make the next updates with another peak learning rate."""
         self.config = replace(self.config, learning_rate=peak)
 
+    def set_rate(self, rate: float | Tensor) -> None:
+        """Set the learning rate of the next step."""
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+
+    def step(self, batch: Batch) -> Tensor:
+        """Change the weights by one step; return `LossMeans` as a tensor, maybe not yet there."""
+        losses = self._gradients.gradients(batch)
+        norm = self._clip()
+        if self._gradients.steps:
+            self._optimizer.step()
+        return as_row(losses, norm)
+
+    def settle(self, *, is_last: bool) -> None:
+        """Do what is left after a step, with other ranks; `is_last` if no other update follows."""
+        self._gradients.settle(self.updates, is_last=is_last)
+
+    def follow(self, decay: float | Tensor) -> None:
+        """Move the average towards the weights."""
+        self._average.update(self.net, decay)
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Undo, at the end, all changes of weights, average and optimizer, in place."""
+        before = {name: tensor.clone() for name, tensor in self._tensors().items()}
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, tensor in self._tensors().items():
+                    tensor.copy_(before[name]) if name in before else tensor.zero_()
+
     def state(self) -> states.Arrays:
         """Return everything that a new learner needs to continue, as named arrays."""
-        return {
-            **states.net_arrays("net", self.net),
-            **states.net_arrays("play", self._average.net),
-            **states.optimizer_arrays(self._optimizer, self.net),
-            "updates": np.array([self.updates], np.int64),
-        }
+        return states.to_arrays(self._tensors()) | {"updates": np.array([self.updates], np.int64)}
 
     def play_arrays(self) -> states.Arrays:
         """Return the averaged network's part of the state."""
-        return states.net_arrays("play", self._average.net)
+        return states.to_arrays(states.net_tensors("play", self._average.net))
 
     def fill_play(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the averaged network alone."""
@@ -122,6 +150,18 @@ class BaseLearner(ABC):
         if unknown := arrays.keys() - BaseLearner.state(self).keys():
             raise FileDamaged(f"the learner has no {min(unknown)}; restore it from a copy")
 
+    def _tensors(self) -> dict[str, Tensor]:
+        """Return all tensors that updates change."""
+        return {
+            **states.net_tensors("net", self.net),
+            **states.net_tensors("play", self._average.net),
+            **states.optimizer_tensors(self._optimizer, self.net),
+        }
+
+    def _clip(self) -> Tensor:
+        """Scale down a gradient whose norm is too large; return the norm before."""
+        return clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
+
     def _fix_frozen(self) -> None:
         """Set frozen parts to their average, the part that plays: both stay the same from now."""
         own, play = self.net.state_dict(), self._average.net.state_dict()
@@ -130,7 +170,7 @@ class BaseLearner(ABC):
 
 
 class Learner(BaseLearner):
-    """Makes each update at once, with a window in host memory; the network may be on a GPU."""
+    """Makes each update at once; network and window may be in host memory or on a GPU."""
 
     def learn(
         self, window: Window, num_updates: int, *, progress: float, check: Check = lambda: None
@@ -142,9 +182,10 @@ class Learner(BaseLearner):
         first, goal = self.updates, self.updates + num_updates
         steps = []
         drawn = (self._batch(window, number) for number in range(first, goal))
-        with closing(prefetch(drawn, self.config.prefetch)) as batches:
+        depth = 0 if window.device.type == "cuda" else self.config.prefetch
+        with closing(prefetch(drawn, depth)) as batches:
             for batch in batches:
-                steps.append(self._step(batch, progress, is_last=self.updates + 1 == goal))
+                steps.append(self._update(batch, progress, is_last=self.updates + 1 == goal))
                 rows += len(batch)
                 check()
         return LearnReport(
@@ -160,41 +201,33 @@ class Learner(BaseLearner):
 
     def update(self, batch: Batch, progress: float) -> LossMeans:
         """Make one update from `batch`, `progress` (0 to 1) through the run."""
-        return loss_means(self._step(batch, progress, is_last=True)[None], self.updates - 1)
+        return loss_means(self._update(batch, progress, is_last=True)[None], self.updates - 1)
 
     def _batch(self, window: Window, number: int) -> Batch:
         """Return this learner's rows of the batch of update `number`."""
-        card, stream = number * self.config.batch_size, self._stream
-        offsets = window.own_offsets(card, self._offsets, stream=stream)
+        card, stream = number * self.config.batch_size, self.stream
+        offsets = window.own_offsets(card, self.offsets, stream=stream)
         batch = window.batch(
             np.array([card]), offsets, stream=stream, result_mix=self.config.result_mix
         )
         if window.is_part:
             sizes = np.bincount(offsets // self._part_rows, minlength=self.config.accumulate)
             batch = replace(batch, parts=tuple(sizes.tolist()))
-        is_pinned = self.config.pin_memory and next(self.net.parameters()).is_cuda
-        return batch.pinned() if is_pinned else batch
+        moves = next(self.net.parameters()).is_cuda and not batch.planes.is_cuda
+        return batch.pinned() if moves and self.config.pin_memory else batch
 
     @property
     def _part_rows(self) -> int:
         return self.config.batch_size // self.config.accumulate
 
-    def _step(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
+    def _update(self, batch: Batch, progress: float, *, is_last: bool) -> Tensor:
         """Make one update; return its `LossMeans` as a tensor that may still be computed."""
-        losses = self._gradients.gradients(batch)
-        norm = self._clip()
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate(progress, self.updates, config=self.config)
-        if self._gradients.steps:
-            self._optimizer.step()
-        self._gradients.settle(self.updates, is_last=is_last)
-        self._average.update(self.net, ema_decay(self.updates, self.config.ema))
+        self.set_rate(learning_rate(progress, self.updates, config=self.config))
+        means = self.step(batch)
+        self.settle(is_last=is_last)
+        self.follow(ema_decay(self.updates, self.config.ema))
         self.updates += 1
-        return as_row(losses, norm)
-
-    def _clip(self) -> Tensor:
-        """Scale down a gradient whose norm is too large; return the norm before."""
-        return clip_grad_norm_(self.net.parameters(), self.config.clip_norm)
+        return means
 
 
 def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:

@@ -13,30 +13,35 @@ from rookery.base import FileDamaged
 Arrays = dict[str, NDArray[Any]]  # weights, moments and counters have different dtypes
 
 
-def net_arrays(prefix: str, net: nn.Module) -> Arrays:
-    """Return copies of the weights and buffers of `net` as `prefix.name`."""
-    return {f"{prefix}.{name}": _array(tensor) for name, tensor in net.state_dict().items()}
+def net_tensors(prefix: str, net: nn.Module) -> dict[str, Tensor]:
+    """Return the weights and buffers of `net` as `prefix.name`."""
+    return {f"{prefix}.{name}": tensor for name, tensor in net.state_dict().items()}
 
 
-def fill_net(prefix: str, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy what `net_arrays` returned into `net`, in place."""
-    for name, tensor in net.state_dict().items():
-        fill(tensor, f"{prefix}.{name}", arrays)
-
-
-def optimizer_arrays(optimizer: torch.optim.Optimizer, net: nn.Module) -> Arrays:
-    """Return copies of the optimizer's moments and counters as `optimizer.weight.moment`."""
+def optimizer_tensors(optimizer: torch.optim.Optimizer, net: nn.Module) -> dict[str, Tensor]:
+    """Return the optimizer's moments and counters as `optimizer.weight.moment`."""
     return {
-        f"optimizer.{name}.{key}": _array(tensor)
+        f"optimizer.{name}.{key}": tensor
         for name, weight in net.named_parameters()
         for key, tensor in optimizer.state[weight].items()
     }
 
 
+def to_arrays(tensors: Mapping[str, Tensor]) -> Arrays:
+    """Return copies in host memory."""
+    return {name: _array(tensor) for name, tensor in tensors.items()}
+
+
+def fill_net(prefix: str, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Copy the arrays of `net_tensors` into `net`, in place."""
+    for name, tensor in net.state_dict().items():
+        fill(tensor, f"{prefix}.{name}", arrays)
+
+
 def fill_optimizer(
     optimizer: torch.optim.AdamW, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Restore what `optimizer_arrays` returned; moments get the memory format of their weights.
+    """Restore the arrays of `optimizer_tensors`; moments get the memory format of their weights.
 
     A weight that was frozen so far has no moments.
     """

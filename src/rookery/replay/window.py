@@ -199,7 +199,7 @@ class Window:
     ) -> Batch:
         """Build a batch of the cards `offsets` [B] behind number `card` [1] (see `sampling`)."""
         self._check_filled()
-        cards = (view(torch.as_tensor(card)), view(torch.as_tensor(offsets)))
+        cards = [view(torch.as_tensor(each, device=self.device)) for each in (card, offsets)]
         held = (view(self._oldest), view(self._num_rows), view(self._part))
         deal = Deal(*cards, *held, stream)
         arguments = (self.game, self._ring, deal, self._symmetries)

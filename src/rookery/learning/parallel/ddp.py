@@ -101,8 +101,9 @@ class ExchangedGradients(RankGradients):
     def gradients(self, batch: Batch) -> Losses:
         """Set the gradients to those of the whole batch's mean loss; return this rank's means."""
         losses = self._weighted(batch, len(batch) / self._batch_size)
-        vector = FlatTensors([_gradient(weight) for weight in _learning(self.net)])
-        vector.write(self._exchange.sum(vector.read()))
+        if self._group.size > 1:
+            vector = FlatTensors([_gradient(weight) for weight in _learning(self.net)])
+            vector.write(self._exchange.sum(vector.read()))
         return losses
 
     def settle(self, update: int, *, is_last: bool) -> None:

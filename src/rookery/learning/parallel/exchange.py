@@ -72,7 +72,7 @@ class Exchange:
 
     def __init__(self, group: ProcessGroup, config: LearningConfig) -> None:
         self.group, self._method = group, config.synchronise
-        self.has_server = self._method == "parameter_server"
+        self.has_server = self._method == "parameter_server" and group.size > 1
         """Whether only the root gets the sum."""
         self.is_served = self.has_server and group.rank != ROOT
         self._codec: Plain | TopK = Plain(HALVES.get(config.compress, torch.float32))

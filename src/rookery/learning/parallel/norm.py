@@ -27,7 +27,7 @@ class JointBatchNorm(nn.BatchNorm2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise by the statistics of all ranks' rows, and update the running ones."""
-        if not self.training:
+        if not self.training or self.group.size == 1:
             return super().forward(x)
         found: tuple[Tensor, ...] = _Normalise.apply(  # type: ignore[no-untyped-call]
             x, self.weight, self.bias, self.eps, self.group
@@ -51,7 +51,7 @@ def join_norms(net: nn.Module, group: ProcessGroup, *, compiled: bool) -> None:
         for name, child in parent.named_children():
             if isinstance(child, nn.BatchNorm2d):
                 norm = JointBatchNorm(child, group)
-                if compiled:
+                if compiled and group.size > 1:
                     norm.forward = torch.compiler.disable(norm.forward)  # type: ignore[method-assign, no-untyped-call]
                 setattr(parent, name, norm)
 

@@ -6,8 +6,9 @@ holds. When a rank is lost the batches stay the same: the others get more rows.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +18,17 @@ from torch import nn
 from rookery.base import pack_arrays, unpack_arrays
 from rookery.games import Game
 from rookery.learning import state as states
+from rookery.learning.captured import CapturedUpdates
 from rookery.learning.config import LearningConfig
-from rookery.learning.learner import Learner
+from rookery.learning.learner import Check, Learner
 from rookery.learning.parallel.ddp import DdpGradients, ExchangedGradients
 from rookery.learning.parallel.group import ROOT, ProcessGroup, RankSpec, TrafficStats
 from rookery.learning.parallel.local_sgd import LocalSgd
 from rookery.learning.report import LearnReport, merge_reports
 from rookery.replay import Window
+
+CAPTURE_CHANGE = 0.1
+"""Shares that change by less do not change on a GPU: updates would have to be captured again."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,14 @@ class RankLearner(Learner):
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
         super().__init__(game, net, config=config, seed=seed)
         self._group: ProcessGroup | None = None
+        self._captured: CapturedUpdates | None = None
+        self._shares: list[int] = []
+        """Rows of each rank in a part of a batch."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned, or FileDamaged."""
+        super().restore(arrays)
+        self._captured = None
 
     def set_parts(self, accumulate: int) -> None:
         """Compute batches in `accumulate` parts, from the next group on."""
@@ -56,9 +69,20 @@ class RankLearner(Learner):
             state = group.broadcast_bytes(state, source)
             if group.rank != source:
                 self.restore(unpack_arrays(state)[0])
-        kind = self._kind(group)
+        self._captured, kind = None, self._kind(group)
         self._gradients = kind(self.net, group=group, config=self.config, precision=self.precision)
         self._set_shares(even_shares(self._part_rows, group.size))
+
+    def learn(
+        self, window: Window, num_updates: int, *, progress: float, check: Check = lambda: None
+    ) -> LearnReport:
+        """Make updates as `Learner` does; on a GPU as captured graphs where that is possible."""
+        if not self._can_capture(window):
+            return super().learn(window, num_updates, progress=progress, check=check)
+        if self._captured is None or self._captured.window is not window:
+            self._captured = None  # two may not fit in memory
+            self._captured = CapturedUpdates(self, window)
+        return self._captured.run(num_updates, progress)()
 
     def leave(self) -> None:
         """Leave the group, so that no rank waits for this one."""
@@ -71,7 +95,7 @@ class RankLearner(Learner):
         assert self._group is not None
         self._group.traffic = TrafficStats()
         if window.is_part:
-            self._offsets = np.arange(self.config.batch_size)
+            self.offsets = np.arange(self.config.batch_size)
             self._gradients.share = window.share
         begin, reports = time.perf_counter(), []
         while self.updates < goal:
@@ -90,6 +114,12 @@ class RankLearner(Learner):
     @property
     def _is_root(self) -> bool:
         return self._group is not None and self._group.rank == ROOT
+
+    def _can_capture(self, window: Window) -> bool:
+        """Return whether no update waits for other ranks, and all are of the same size."""
+        is_alone = self._group is None or self._group.size == 1
+        waits = not is_alone and self.config.method != "data_parallel"
+        return window.device.type == "cuda" and not waits and not window.is_part
 
     def _kind(self, group: ProcessGroup) -> type[LocalSgd | ExchangedGradients | DdpGradients]:
         if self.config.method == "data_parallel":
@@ -114,12 +144,15 @@ class RankLearner(Learner):
         assert self._group is not None
         rates = self._group.all_gather(torch.tensor([rate], dtype=torch.float64))
         most = self.config.max_batch_ratio
-        self._set_shares(fair_shares(self._part_rows, [*map(float, rates)], largest_ratio=most))
+        shares = fair_shares(self._part_rows, [*map(float, rates)], largest_ratio=most)
+        changes = [abs(new - old) / old for new, old in zip(shares, self._shares, strict=True)]
+        if self._captured is None or max(changes) >= CAPTURE_CHANGE:
+            self._set_shares(shares)
 
     def _set_shares(self, shares: list[int]) -> None:
         assert self._group is not None
-        rank = self._group.rank
-        self._offsets = rows_of(rank, shares, parts=self.config.accumulate)
+        self._shares, self._captured, rank = shares, None, self._group.rank
+        self.offsets = rows_of(rank, shares, parts=self.config.accumulate)
         self._gradients.share = shares[rank] / sum(shares)
 
 

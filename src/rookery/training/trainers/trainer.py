@@ -59,7 +59,7 @@ class Trainer:
         self.config, self.device = from_json(job.config), job.device
         self.game = load_game(self.config.game, job.digest)
         self.learner = self._new_rank()
-        self.window = Window(self.game, self.config.replay)
+        self.window = self._new_window()
         self.generation = NO_GROUP
         self.idle_seconds = 0.0
         """Time without a request since the last goal."""
@@ -120,8 +120,14 @@ class Trainer:
         self._check_rows_made(message.rows_made)
 
     def _begin_window(self, begin: int, lanes: tuple[int, ...]) -> None:
-        self.window = Window(self.game, self.config.replay, lanes=lanes)
+        self.window = self._new_window(lanes)
         self.window.rows_made = begin
+
+    def _new_window(self, lanes: tuple[int, ...] = ()) -> Window:
+        """Return an empty window on the trainer's device; ranks of a pipeline save its memory."""
+        is_split = self.config.learning.method == "pipeline"
+        device = find_device("cpu" if is_split else self.device)
+        return Window(self.game, self.config.replay, device, lanes=lanes)
 
     def _check_rows_made(self, expected: int) -> None:
         if self.window.rows_made != expected:
