@@ -1,6 +1,7 @@
 """Learning with several trainers: every method on the rows of one run, timed and measured.
 
-    python benchmarks/learners.py RUN [--devices cpu] [--updates 200] [--seconds 60] [--only NAME]
+    python benchmarks/learners.py RUN [--devices cpu] [--updates 200] [--seconds 60] [--step 32]
+                                  [--only NAME,NAME]
 
 RUN is the folder of a finished `rookery train connect4 --run RUN`; every method learns its rows
 with the same new network. Prints one line per method:
@@ -10,7 +11,7 @@ with the same new network. Prints one line per method:
     per update, memory of all trainers, and the errors of the network without search (Connect Four,
     all groups) after the same number of rows and after the same time
 
-and then how long it takes from a kill to the next completed update.
+and then, without --only, how long it takes from a kill to the next completed update.
 """
 
 import argparse
@@ -47,8 +48,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from worker_processes import worker_processes
 
 SPAWN = multiprocessing.get_context("spawn")
-STEP = 32
-"""Updates between two readings of the clock."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Lesson:
         self.learner, self.window = learner, window
         self.seconds, self.rows = 0.0, 0
 
-    def learn(self, updates: int = STEP) -> LearnReport:
+    def learn(self, updates: int) -> LearnReport:
         """Make updates and wait for them."""
         begin, learner = time.perf_counter(), self.learner
         learned = learner.learn(self.window, updates, progress=0.0, check=lambda: None)
@@ -117,7 +116,7 @@ class Bench:
         folder = RunFolder(options.run)
         self.options, self.game = options, folder.game
         self.devices = find_devices(options.devices)
-        paths = sorted((options.run / "replay").glob("*.safetensors"))
+        paths = sorted((options.run / "replay").glob("*"))
         self.rows = concatenate([read_shard(path, game=self.game) for path in paths])
         settings = [f"learning.batch_size={options.batch_size}", "learning.warmup_updates=20"]
         every_row = ReplayConfig(window_min=count(self.rows), window_max=count(self.rows))
@@ -135,7 +134,7 @@ class Bench:
             nets: dict[str, nn.Module] = {}
             begun = cpu_seconds()
             while len(nets) < 2:
-                reports.append(lesson.learn())
+                reports.append(lesson.learn(self.options.step))
                 if "rows" not in nets and learner.updates >= self.options.updates:
                     nets["rows"] = deepcopy(learner.play_net)
                 if "time" not in nets and lesson.seconds >= self.options.seconds:
@@ -151,7 +150,7 @@ class Bench:
             continue
         if method.is_uneven:
             share_a_core(worker_processes())
-        lesson.learn(STEP)
+        lesson.learn(self.options.step)
 
     @contextmanager
     def lesson(self, method: Method, config: Config) -> Iterator[Lesson]:
@@ -257,7 +256,8 @@ def describe(rate: float, cost: float, report: LearnReport, errors: dict[str, fl
             f", idle {mean(r.waited for r in ranks):.1%}"
             f", {ranks[0].sent_mb / max(1, ranks[0].updates):.2f} MB sent"
             f" and {ranks[0].received_mb / max(1, ranks[0].updates):.2f} MB received per update"
-            f", {sum(r.memory_mb for r in ranks)} MB"
+            f", {sum(r.memory_mb for r in ranks)} MB of host memory"
+            f", {sum(r.device_mb for r in ranks)} MB of GPU memory"
             f", shares {'/'.join(str(round(r.rows / max(1, r.updates))) for r in ranks)}"
         )
     return f"{line}; errors {errors['rows']:.1f} % by rows, {errors['time']:.1f} % by time"
@@ -270,6 +270,9 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=512)
     parser.add_argument("--updates", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument(
+        "--step", type=int, default=32, help="updates between readings of the clock"
+    )
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--only", default="")
     options = parser.parse_args()
@@ -280,7 +283,7 @@ def main() -> None:
         rate, line = bench.run(method)
         first = first or rate
         print(f"{method.name}: {rate / first:.2f}x, {line}", flush=True)
-    for settings in (TOGETHER, CUT):
+    for settings in (TOGETHER, CUT) if not options.only else ():
         print(f"killed trainer, {settings[0]}: {bench.kill_one(settings)}", flush=True)
 
 

@@ -116,6 +116,7 @@ class ProcessGroup:
         if self.size > 1 and self._is_gloo and tensor.numel() < GATHER_BELOW:
             tensor.copy_(torch.stack(self.all_gather(tensor)).sum(0))
         elif self.size > 1:
+            self._wait_for(tensor)
             with self.waiting():
                 distributed.all_reduce(tensor)
             self.count_sum(tensor.nbytes)
@@ -124,6 +125,7 @@ class ProcessGroup:
     def broadcast(self, tensor: Tensor, source: int = ROOT) -> Tensor:
         """Overwrite a tensor with that of rank `source`."""
         if self.size > 1:
+            self._wait_for(tensor)
             with self.waiting():
                 distributed.broadcast(tensor, source)
             if self.rank == source:
@@ -203,6 +205,11 @@ class ProcessGroup:
         """Count that every rank gets the `nbytes` of every other rank."""
         passed = nbytes * (self.size - 1)
         self.count(sent=passed, received=passed)
+
+    def _wait_for(self, tensor: Tensor) -> None:
+        """Wait until gloo can copy a tensor to the host; this counts as computing."""
+        if self._is_gloo and tensor.is_cuda:
+            torch.cuda.current_stream(tensor.device).synchronize()
 
     def _to_backend(self, tensor: Tensor) -> Tensor:
         """Move a tensor to where the backend needs it: host memory for gloo, the GPU for NCCL."""

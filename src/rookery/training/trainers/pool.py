@@ -38,6 +38,11 @@ from rookery.workers import (
 )
 
 UPDATES_PER_REQUEST = 32
+"""At least; between two requests, trainers that have become ready can join."""
+REQUEST_SECONDS = 2.0
+"""Requests become so long: after each one the averaged network is sent."""
+COPY_SHARE = 0.02
+"""Share of the time that copies of the trainers' whole state may take."""
 IDLE_SECONDS = 0.01
 FIRST_PAUSE = 0.1
 """Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
@@ -110,6 +115,9 @@ class TrainerPool:
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
+        self._request_size = UPDATES_PER_REQUEST
+        self._next_copy = 0.0
+        """When the trainers' state may be copied again."""
         self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason, self._divergence = 0, "", ""
         self._needs_smaller_parts = False
@@ -144,7 +152,7 @@ class TrainerPool:
         self._report.begin()
         try:
             while self.updates < goal:
-                self._learn_until(min(goal, self.updates + UPDATES_PER_REQUEST), progress, check)
+                self._learn_until(min(goal, self.updates + self._request_size), progress, check)
         except (GroupFailed, WorkersLost) as error:
             if self._on_fallback is None:
                 raise
@@ -246,20 +254,26 @@ class TrainerPool:
         if self._pool.ready() != self._members:
             self._phase = Phase.REGROUPING
         self._requests = []
-        rate = self.config.learning_rate
+        rate, begin, before = self.config.learning_rate, time.perf_counter(), self.updates
         self._carry_out(messages.LearnUntil(self._generation, goal, progress, rate), check)
         assert self._root_reply is not None
         self.updates = self._root_reply.updates
+        speed = (self.updates - before) / (time.perf_counter() - begin)
+        self._request_size = max(UPDATES_PER_REQUEST, int(REQUEST_SECONDS * speed))
         self._mirror.fill_play(self._root_reply.play_arrays)
-        if self.updates - self._mirror.updates >= self.config.checkpoint_every:
+        is_due = self.updates - self._mirror.updates >= self.config.checkpoint_every
+        if is_due and time.perf_counter() >= self._next_copy:
             self._fetch_state()
 
     def _fetch_state(self) -> None:
         """Fetch the state; trainers that replace lost ones first reach the last goal again."""
+        begin = time.perf_counter()
         self._carry_out(messages.SendState(self._generation), lambda: None)
         self._requests.pop()
         self._keep_state(self._fetched)
         self._fetched = {}
+        end = time.perf_counter()
+        self._next_copy = end + (end - begin) / COPY_SHARE
 
     def _kept_state(self) -> dict[str, NDArray[Any]]:
         return {**self._mirror.state(), **self._play_arrays}
