@@ -1,6 +1,8 @@
 """A run and a match whose workers run on a Ray of this machine."""
 
 import os
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,12 @@ from rookery.training import (
     RunFolder,
     Stats,
     Stopped,
+    Study,
+    TrialPool,
+    TrialResult,
     apply,
     play_match_over,
+    read_space,
     recipe_for,
     train,
     write_request,
@@ -130,3 +136,19 @@ def test_workers_join_and_leave_in_a_cluster(
     assert [line["trainers"]["size"] for line in answers] == [2, 1]
     assert (RunFolder(folder.path).config.run.actors, len(asked)) == ("1", 2)
     assert not [line for line in lines(folder, "note") if "restarting" in line["note"]]
+
+
+@pytest.mark.slow
+def test_trials_run_side_by_side_in_a_cluster(tmp_path: Path) -> None:
+    few = [*SMALL, "run.actors=0", "run.iterations=2", "run.strength_every=1", "run.minutes=0"]
+    config = apply(recipe_for("tictactoe"), few)
+    space = read_space(["learning.learning_rate=1e-4..1e-2:log"], config)
+    results, deadline = [], time.monotonic() + 200
+    with (
+        Study(tmp_path / "study", config, space) as study,
+        closing(TrialPool(study, 2, on_note=pytest.fail)) as pool,
+    ):
+        while len(results) < 3 and time.monotonic() < deadline:
+            results += [event for event in pool.poll(3) if isinstance(event, TrialResult)]
+            time.sleep(0.05)
+    assert [each.is_finished and each.errors is not None for each in results] == [True] * 3
