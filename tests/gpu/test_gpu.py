@@ -116,6 +116,7 @@ def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
         ("run.actors=2",),
         ("net.members=2",),
         ("learning.method=distributed", "learning.workers=2"),
+        ("learning.method=data_parallel", "learning.workers=2"),
         pytest.param(
             ("run.inference=int8",),
             marks=pytest.mark.skipif(not find_spec("cudnn"), reason="no nvidia-cudnn-frontend"),
