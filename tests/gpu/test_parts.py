@@ -1,6 +1,7 @@
 """Work in parts that become smaller when memory runs out; no GPU is needed."""
 
 import logging
+import weakref
 
 import pytest
 import torch
@@ -40,6 +41,32 @@ def test_the_smaller_size_is_kept_and_announced_once(caplog: pytest.LogCaptureFi
         "note: 64 games do not fit into the GPU's memory; continuing with 32 at a time",
         "note: 32 games do not fit into the GPU's memory; continuing with 16 at a time",
     ]
+
+
+def test_what_did_fit_is_released_before_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Memory:
+        """A part of the work that did fit, as a tensor would be."""
+
+    taken: weakref.WeakSet[Memory] = weakref.WeakSet()
+    left: list[int] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: left.append(len(taken)))
+
+    def work(part: slice) -> None:
+        memory = Memory()
+        taken.add(memory)
+        if part.stop - part.start > 1:
+            raise torch.OutOfMemoryError("out of memory, on purpose")
+
+    Parts("games", 4).each(4, work)
+    assert left == [0, 0]
+
+
+def test_smaller_parts_can_be_refused() -> None:
+    def refuse(note: str) -> None:
+        raise PermissionError(note)
+
+    with pytest.raises(PermissionError, match="64 games do not fit"):
+        Parts("games", 64, on_smaller=refuse).each(64, SmallMemory(20))
 
 
 def test_memory_too_small_for_the_smallest_part_is_an_error() -> None:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from command_line import Mistake, Rookery
 from rookery.base import ConfigError
@@ -205,6 +206,17 @@ def test_a_hash_that_does_not_fit_is_told_and_the_default_taken(
         "info string using Hash 512 instead",
     ]
     assert out[2] == "readyok" and out[-1].startswith("bestmove ")
+
+
+def test_too_little_gpu_memory_is_told_in_one_line(
+    rookery: Rookery, chess_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(*arguments: Any, **more: Any) -> AnalysisSearch:
+        raise torch.OutOfMemoryError("CUDA out of memory, on purpose")
+
+    monkeypatch.setattr("rookery.interface.uci.engine.AnalysisSearch", search)
+    out = talk(rookery, chess_run, "isready")
+    assert out == ["info string out of GPU memory; use a smaller network, or --devices cpu"]
 
 
 def test_a_chess_program_that_is_gone_ends_the_engine() -> None:

@@ -1,16 +1,19 @@
 """What a run may do instead of ending with an error: announced, counted, or refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from faulty_trainers import fail_at_once
+from rookery.arena import SearchPlayer
 from rookery.base import ConfigError
 from rookery.learning import RankLearner
 from rookery.nets import BackendChoice, CpuEvaluator
 from rookery.training import Config, RunFolder, Stats, apply, check_hardware, train
 from rookery.training.fallbacks import KINDS, FallbackRefused, Fallbacks, allowed_kinds
+from rookery.training.measuring import LocalMeter
 from rookery.training.parts import fallback_notes
 from rookery.training.run import Run
 from rookery.training.store.checkpoint import Checkpoint
@@ -98,6 +101,34 @@ def test_a_dropped_worker_is_counted_or_ends_the_run(finished: RunFolder, tmp_pa
             with pytest.raises(FallbackRefused, match="add workers to run"):
                 run.note_event(dropped)
         run.close()
+
+
+@pytest.mark.parametrize("fallback", ["memory", "none"])
+def test_games_for_strength_that_do_not_fit_are_counted_or_refused(
+    finished: RunFolder, tmp_path: Path, fallback: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = apply(finished.config, [f"run.fallback={fallback}", "run.devices=cpu"])
+    folder = RunFolder.create(tmp_path / "run", config)
+    run = Run(folder, lambda progress: None, device=torch.device("cpu"), iteration=0, seconds=0.0)
+    game, net = finished.game, finished.load_weights().build()
+    evaluator = CpuEvaluator(net, game.planes_shape, backend="float32")
+    meter = LocalMeter(run, game, evaluator, lambda net: evaluator)
+    searched = SearchPlayer._search_moves
+
+    def only_two(player: SearchPlayer, states: Any, repetitions: Any) -> Any:
+        if len(states) > 2:
+            raise torch.OutOfMemoryError("out of memory, on purpose")
+        return searched(player, states, repetitions)
+
+    monkeypatch.setattr(SearchPlayer, "_search_moves", only_two)
+    states = game.new_states(8)
+    if fallback == "none":
+        with pytest.raises(FallbackRefused, match=r"8 games do not fit .* add memory to run"):
+            meter._player.choose(states)
+    else:
+        assert len(meter._player.choose(states)) == 8
+        assert run.fallbacks.counts()["memory"] == 2
+    run.close()
 
 
 def test_the_fastest_backend_of_a_cpu_is_no_fallback(finished: RunFolder) -> None:

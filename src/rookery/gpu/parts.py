@@ -13,9 +13,20 @@ _log = logging.getLogger(__name__)
 class Parts:
     """Divides work among parts of at most `largest` items, and no fewer than `smallest`."""
 
-    def __init__(self, what: str, largest: int, *, smallest: int = 1) -> None:
-        """`what` names the items in the note that is printed when parts become smaller."""
+    def __init__(
+        self,
+        what: str,
+        largest: int,
+        *,
+        smallest: int = 1,
+        on_smaller: Callable[[str], None] | None = None,
+    ) -> None:
+        """`what` names the items in the note on parts that become smaller.
+
+        The note is printed, or given to `on_smaller`, which may raise to refuse.
+        """
         self._what, self._smallest = what, smallest
+        self._on_smaller = on_smaller or _print
         self.largest = largest
 
     def each(self, count: int, work: Callable[[slice], T]) -> list[T]:
@@ -29,13 +40,18 @@ class Parts:
             except torch.OutOfMemoryError:
                 if part.stop - start <= self._smallest:
                     raise
-                self._shrink(part.stop - start)
             else:
                 start = part.stop
+                continue
+            self._shrink(part.stop - start)  # here the error no longer holds what did fit
         return results
 
     def _shrink(self, size: int) -> None:
         self.largest = max(self._smallest, size // 2)
         torch.cuda.empty_cache()
         found = f"{size} {self._what} do not fit into the GPU's memory"
-        _log.warning("note: %s", f"{found}; continuing with {self.largest} at a time")
+        self._on_smaller(f"{found}; continuing with {self.largest} at a time")
+
+
+def _print(note: str) -> None:
+    _log.warning("note: %s", note)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 from torch import nn
 
@@ -121,6 +121,7 @@ class LocalMeter:
             simulations=config.run.elo_simulations if simulations is None else simulations,
             seed=config.run.seed,
             name="run",
+            on_smaller_parts=partial(self._run.fall_back, "memory"),
         )
 
 

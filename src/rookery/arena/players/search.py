@@ -1,5 +1,7 @@
 """A player with a network: tree search, or the policy alone at 0 simulations."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +31,9 @@ class SearchPlayer:
         simulations: int,
         seed: int,
         name: str,
+        on_smaller_parts: Callable[[str], None] | None = None,
     ) -> None:
+        """`on_smaller_parts` is told when a GPU has no memory for all games at once."""
         if simulations < 0:
             raise ConfigError(
                 f"simulations must be 0 (the network without search) or more, got {simulations}"
@@ -41,7 +45,8 @@ class SearchPlayer:
         self._simulations = simulations
         self._seed = seed
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
-        self._parts = Parts("games", MAX_GAMES_ON_GPU if is_on_gpu else MAX_GAMES)
+        largest = MAX_GAMES_ON_GPU if is_on_gpu else MAX_GAMES
+        self._parts = Parts("games", largest, on_smaller=on_smaller_parts)
         self._search: Search | None = None
         self._capacity = 0
 

@@ -60,6 +60,8 @@ class Engine:
             handler(words[1:])
         except (RookeryError, MemoryError) as error:
             self._say_info(str(error) or "out of memory")
+        except torch.OutOfMemoryError:
+            self._say_info("out of GPU memory; use a smaller network, or --devices cpu")
 
     def _say_info(self, text: str) -> None:
         self._say(f"info string {' '.join(text.split())}")

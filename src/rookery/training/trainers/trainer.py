@@ -73,9 +73,10 @@ class Trainer:
         except LearningDiverged as error:
             return messages.Diverged(self._leave(), str(error))
         except torch.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
-            broken = messages.GroupBroken(self._leave(), self.learner.updates, str(error))
-            return replace(broken, is_out_of_memory=True)
+            reason = str(error)
+        torch.cuda.empty_cache()  # here the error no longer holds what did fit
+        broken = messages.GroupBroken(self._leave(), self.learner.updates, reason)
+        return replace(broken, is_out_of_memory=True)
 
     def _leave(self) -> int:
         """Leave the group, and return its generation."""
