@@ -7,13 +7,26 @@ convolution are three products; a batch norm in training reads or writes its map
 (statistics 1, scaling 2, backward sums 2, backward 3); a short cut adds 3.
 
     python benchmarks/gpu_learning.py [--width 128 --depth 5 --batch 4096]
+
+With `--batches` it prints a table instead: time per update, rows/s and device memory for each batch
+size and precision, as medians of three timings with the smallest and the largest.
+
+    python benchmarks/gpu_learning.py --batches 64,128,256,512,1024,2048,4096,8192
 """
 
 import argparse
+import gc
 import time
 from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from heading import print_heading, print_table
 
 ROWS = 200_000
+PRECISIONS = ("float32", "bfloat16")
+ROWS_PER_TIMING = 400_000
+"""Rows learned in one timing of the table; at least 20 updates."""
 
 
 def seconds_of(call: Callable[[], object], repeat: int) -> float:
@@ -53,8 +66,8 @@ def floors(options: argparse.Namespace, flops: float, bandwidth: float) -> tuple
     return 3 * convs * product, 3 * convs * product_or_bytes + norms
 
 
-def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
-    """Our update, from drawing the batch to the averaged weights."""
+def new_learner(options: argparse.Namespace, **learning: Any) -> tuple[Any, Any]:
+    """Return a learner of a new network, and a window of random rows."""
     from rookery.games import load_game
     from rookery.gpu import find_device
     from rookery.learning import GpuLearner, LearningConfig
@@ -72,12 +85,12 @@ def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
     window.add(rows)
     config = NetConfig(width=options.width, depth=options.depth)
     net = build_net(config, rules.planes_shape, rules.num_actions).to(device)
-    learner = GpuLearner(
-        rules,
-        net,
-        config=LearningConfig(batch_size=options.batch, compiled=compiled),
-        seed=0,
-    )
+    return GpuLearner(rules, net, config=LearningConfig(**learning), seed=0), window
+
+
+def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
+    """Our update, from drawing the batch to the averaged weights."""
+    learner, window = new_learner(options, batch_size=options.batch, compiled=compiled)
 
     def learn() -> None:
         learner.learn(window, 50, progress=0.5)
@@ -86,16 +99,62 @@ def update_seconds(options: argparse.Namespace, *, compiled: bool) -> float:
     return seconds_of(learn, 2) / 50
 
 
+def table_row(options: argparse.Namespace, batch_size: int, precision: str) -> list[str]:
+    """Return the figures of one batch size in one precision."""
+    import torch
+
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    learner, window = new_learner(options, batch_size=batch_size, precision=precision)
+    updates = max(20, ROWS_PER_TIMING // batch_size)
+
+    def learn() -> float:
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        learner.learn(window, updates, progress=0.5)
+        learner.drain()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - start) / updates
+
+    learn()
+    seconds = [learn() for _ in range(3)]
+    middle = median(seconds)
+    return [
+        f"{batch_size:,}",
+        precision,
+        f"{1000 * middle:.3f}",
+        f"{1000 * min(seconds):.3f} to {1000 * max(seconds):.3f}",
+        f"{batch_size / middle:,.0f}",
+        f"{torch.cuda.max_memory_allocated() >> 20:,}",
+        f"{torch.cuda.max_memory_reserved() >> 20:,}",
+    ]
+
+
+def print_batches(options: argparse.Namespace) -> None:
+    """Print the table of batch sizes and precisions."""
+    headings = ["batch", "precision", "ms/update", "spread", "rows/s", "MB used", "MB reserved"]
+    sizes = [int(size) for size in options.batches.split(",")]
+    rows = [table_row(options, size, precision) for precision in PRECISIONS for size in sizes]
+    print(f"c{options.width}b{options.depth}, a window of {ROWS:,} rows included in the memory")
+    print_table(headings, rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--depth", type=int, default=5)
     parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--batches", default="", help="print a table of these sizes")
     options = parser.parse_args()
 
     from rookery.gpu import find_device, use_device
 
     use_device(find_device("cuda:0"))
+    print_heading()
+    if options.batches:
+        print_batches(options)
+        return
     flops, bandwidth = limits()
     by_flops, by_operations = floors(options, flops, bandwidth)
     for compiled in (False, True):
