@@ -16,7 +16,6 @@ and then, without --only, how long it takes from a kill to the next completed up
 
 import argparse
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ import torch
 from torch import nn
 
 from rookery.arena import SearchPlayer, strength_test_for
+from rookery.base import available_cores
 from rookery.gpu import find_devices
 from rookery.learning import LearnReport, merge_reports
 from rookery.nets import CpuEvaluator, build_net
@@ -173,7 +173,7 @@ class Bench:
 
     def local(self, net: nn.Module, config: Config) -> Lesson:
         """Return a learner in this process, as `learning.method = single` has it."""
-        torch.set_num_threads(os.cpu_count() or 1)
+        torch.set_num_threads(available_cores())
         device = self.devices[0]
         learner = new_learner(
             self.game,
@@ -193,7 +193,7 @@ class Bench:
 
     def errors_of(self, net: nn.Module) -> float:
         """Return the percentage of moves without search that lose game value."""
-        torch.set_num_threads(os.cpu_count() or 1)
+        torch.set_num_threads(available_cores())
         evaluator = CpuEvaluator(
             net.cpu(), self.game.planes_shape, backend="float32", batch_size=512
         )

@@ -84,7 +84,9 @@ def match(options: argparse.Namespace) -> None:
         limits = ["--games", str(options.games), "--devices", options.devices, "--json"]
         words = [sys.executable, "-m", "rookery", "match", *players, *limits]
         begun = time.perf_counter()
-        report = json.loads(subprocess.run(words, check=True, text=True, stdout=-1).stdout)
+        report = json.loads(
+            subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
+        )
         print(f"equal {name}: {describe(report, counts)}; {time.perf_counter() - begun:.0f} s")
 
 
