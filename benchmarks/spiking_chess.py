@@ -149,7 +149,7 @@ def play_speed(path: Path, options: argparse.Namespace) -> float:
     while time.perf_counter() - begun < TIMED_SECONDS:
         player.choose(states)
         moves += TIMED_GAMES
-    return moves * options.simulations / (time.perf_counter() - begun)
+    return float(moves * options.simulations / (time.perf_counter() - begun))
 
 
 def main() -> None:
