@@ -52,7 +52,7 @@ def check_hardware(config: Config) -> torch.device:
     devices = find_devices(config.run.devices)
     if note := why_cpu(config.run.devices):
         Fallbacks(config.run.fallback).take("device", note)
-    check_trainers(config, devices)
+    check_trainers(config)
     backends = ("auto", *backends_on(devices[0]))
     if config.run.inference not in backends:
         raise UnknownName(f"run.inference on {devices[0]}", config.run.inference, backends)

@@ -129,7 +129,7 @@ class Scaler:
                 f"the run learns on {here}, expected it as the first of the devices, got "
                 f"{config.run.devices}; {INSTEAD} --devices"
             )
-        check_trainers(config, devices)
+        check_trainers(config)
         if self._trainers is not None and self._trainers.is_alone and names != {ACTORS}:
             raise ConfigError(f"trainers cannot learn together here; {INSTEAD} other settings")
         if plays_with_actors(config) != (self._actors is not None):

@@ -211,6 +211,10 @@ class ProcessGroup:
         if self._is_gloo and tensor.is_cuda:
             torch.cuda.current_stream(tensor.device).synchronize()
 
+    def memory(self, device: torch.device) -> torch.device:
+        """Return where the backend sends and receives the tensors of `device`: gloo in the host."""
+        return torch.device("cpu") if self._is_gloo else device
+
     def _to_backend(self, tensor: Tensor) -> Tensor:
         """Move a tensor to where the backend needs it: host memory for gloo, the GPU for NCCL."""
         return tensor.to("cpu" if self._is_gloo else "cuda")

@@ -36,7 +36,9 @@ class PipelineGradients(RankGradients):
     ) -> None:
         super().__init__(part, group=group, config=config, precision=precision)
         self._is_last = group.rank == group.size - 1
-        self._layers = _InPrecision(part, self.device, precision)
+        self._passed_on = group.memory(self.device)
+        """Where the tensors are that pass from rank to rank."""
+        self._layers = _InPrecision(part, self.device, precision, passed_on=self._passed_on)
         self._between, self._steps = (*planes_shape[1:], part.width), part.steps or 1
         self._planes_shape = planes_shape
         self._rows = self._passed = 0
@@ -81,7 +83,7 @@ class PipelineGradients(RankGradients):
             self._layers,
             self._group.rank,
             self._group.size,
-            self.device,
+            self._passed_on,
             input_args=inputs,
             output_args=outputs,
         )
@@ -123,18 +125,20 @@ class PipelineGradients(RankGradients):
 
 
 class _InPrecision(nn.Module):
-    """A part that computes, and returns activations, in `precision`."""
+    """A part that computes on `device` in `precision`, and returns activations on `passed_on`."""
 
-    def __init__(self, part: NetPart, device: torch.device, precision: str) -> None:
+    def __init__(
+        self, part: NetPart, device: torch.device, precision: str, *, passed_on: torch.device
+    ) -> None:
         super().__init__()
         self.part = part
         self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-        self._device, self._precision = device, precision
+        self._device, self._precision, self._passed_on = device, precision, passed_on
 
     def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         with autocast(self._device, self._precision):
-            y: Tensor | tuple[Tensor, Tensor] = self.part(x)
-        return y.to(self.dtype) if isinstance(y, Tensor) else y
+            y: Tensor | tuple[Tensor, Tensor] = self.part(x.to(self._device))
+        return y.to(self._passed_on, self.dtype) if isinstance(y, Tensor) else y
 
 
 @torch.no_grad()

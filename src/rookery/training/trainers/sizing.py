@@ -1,7 +1,5 @@
 """How many trainers learn together."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import nn
 
@@ -15,21 +13,16 @@ TRAINER_SPEEDUP = {"distributed": 0.78, "data_parallel": 0.91}
 """Speed of one trainer per CPU core, relative to as many single learners (docs/benchmarks.md)."""
 
 
-def check_trainers(config: Config, devices: Sequence[torch.device]) -> None:
-    """Refuse more trainers than a pipeline can have parts or GPUs."""
+def check_trainers(config: Config) -> None:
+    """Refuse more trainers than a pipeline can have parts."""
     learning, most = config.learning, max_parts(config.net)
     if learning.method != "pipeline" or learning.workers == "auto":
         return
-    asked = f"learning.workers is {learning.workers}, expected at most"
     if int(learning.workers) > most:
         raise ConfigError(
-            f"{asked} {most}: learning.method=pipeline splits a network of "
-            f"net.depth={config.net.depth} into no more parts; use fewer or raise net.depth"
-        )
-    if devices[0].type == "cuda" and int(learning.workers) > len(devices):
-        raise ConfigError(
-            f"{asked} {len(devices)}: learning.method=pipeline needs one GPU for each; use fewer "
-            "or name more in run.devices"
+            f"learning.workers is {learning.workers}, expected at most {most}: "
+            f"learning.method=pipeline splits a network of net.depth={config.net.depth} into no "
+            "more parts; use fewer or raise net.depth"
         )
 
 
