@@ -43,7 +43,7 @@ class FakeNet:
         pass
 
 
-def compile_kernel(compiled: Any, count: int, *arguments: Any) -> None:
+def compile_kernel(compiled: Any, count: int, *arguments: Any, threads: int = 0) -> None:
     """Compile what `launch` would compile for these arguments, and print its name."""
     types = tuple(numba.typeof(argument) for argument in arguments)
     if (compiled, types) not in done:
@@ -81,6 +81,22 @@ def main(name: str, dtype: str) -> None:
     for method in ("gumbel", "puct"):
         options: Any = {"num_games": 8, "max_simulations": 4, "explore": False, "seed": 0}
         new_search(game, net, config=SearchConfig(method=method), **options).run(4)
+    compile_neurons()
+
+
+def compile_neurons() -> None:
+    """Compile the kernels of spiking networks, for inference and training."""
+    from rookery.nets import lif, lif_kernels
+
+    firing = lif.Firing(steps=2, decay=0.5, threshold=1.0, surrogate="arctan")
+    bias, half = torch.zeros(8), torch.zeros((4, 8, 3, 3), dtype=torch.float16)
+    lif_kernels.fire(half, bias, firing, boards=2)
+    lif_kernels.add_and_fire(half[:2], half, bias, firing)
+    lif_kernels.add_and_average(half, half, bias, firing)
+    for dtype in lif_kernels.BITS:
+        currents = torch.zeros((4, 8), dtype=dtype)
+        _, membranes = lif_kernels.fire_with_membranes(currents, firing)
+        lif_kernels.gradients_of_currents(currents, membranes, firing, slope=1.0)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ COMPILERS = Path(sys.prefix) / "cuda"
 """`make dev` installs numba-cuda here, separately: the simulator is part of Numba itself."""
 SEARCH_KERNELS = {"begin", "descend", "write_planes", "ascend", "prove_terminal_moves", "decide"}
 SELFPLAY_KERNELS = {"find_done", "step", "renew", "collect"}
-KERNELS = SEARCH_KERNELS | SELFPLAY_KERNELS | {"write_rows", "transpose_tile"}
+NEURON_KERNELS = {"fire_biased", "fire_added", "average_added", "fire_bits", "gradient_bits"}
+OTHERS = {"write_rows", "transpose_tile"}
+KERNELS = SEARCH_KERNELS | SELFPLAY_KERNELS | NEURON_KERNELS | OTHERS
 
 
 @pytest.mark.skipif(not COMPILERS.exists(), reason="numba-cuda is not installed")

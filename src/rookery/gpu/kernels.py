@@ -36,14 +36,14 @@ def kernel(function: Function) -> Function:
     return cast(Function, cuda.jit(cache=True)(function))
 
 
-def launch(compiled: Any, count: int, *arguments: Any) -> None:
+def launch(compiled: Any, count: int, *arguments: Any, threads: int = THREADS) -> None:
     """Run `count` threads of a kernel, rounded up to whole blocks, on torch's current stream."""
-    blocks = -(-count // THREADS)
+    blocks = -(-count // threads)
     if numba.config.ENABLE_CUDASIM:
-        compiled[blocks, THREADS](*map(_simulated, arguments))
+        compiled[blocks, threads](*map(_simulated, arguments))
         return
     stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
-    compiled[blocks, THREADS, stream](*arguments)
+    compiled[blocks, threads, stream](*arguments)
 
 
 def _simulated(argument: Any) -> Any:

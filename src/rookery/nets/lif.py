@@ -8,7 +8,8 @@ zero almost everywhere, so the backward pass uses that of a smooth function, the
 gradient passes through the reset. The tests compare all of this with snntorch's `Leaky`.
 
 The steps are concatenated along the batch: rows [s * B, (s + 1) * B) of [S * B, ...] are step s,
-so convolutions and batch norm process all steps at once.
+so convolutions and batch norm process all steps at once. On a GPU, training runs all steps in one
+kernel forward and one backward (`lif_kernels`); membranes are then float32 between steps.
 """
 
 from collections.abc import Callable
@@ -19,18 +20,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-ARCTAN_WIDTH = 2.0
-FAST_SIGMOID_SLOPE = 25.0
+from rookery.nets import lif_kernels
+
+SLOPES = {"arctan": pi, "fast_sigmoid": 25.0}
 
 
 def arctan(excess: Tensor) -> Tensor:
     """Return the derivative of arctan(pi * x) / pi, 1 at the threshold (Fang and others, 2021)."""
-    return ARCTAN_WIDTH / 2 / (1 + (pi / 2 * ARCTAN_WIDTH * excess).square())
+    return (1 + (SLOPES["arctan"] * excess).square()).reciprocal()
 
 
 def fast_sigmoid(excess: Tensor) -> Tensor:
     """Return the derivative of x / (1 + 25 |x|) (Zenke and Ganguli, 2018)."""
-    return (1 + FAST_SIGMOID_SLOPE * excess.abs()).square().reciprocal()
+    return (1 + SLOPES["fast_sigmoid"] * excess.abs()).square().reciprocal()
 
 
 SURROGATES: dict[str, Callable[[Tensor], Tensor]] = {"arctan": arctan, "fast_sigmoid": fast_sigmoid}
@@ -54,6 +56,7 @@ class LeakyFire(nn.Module):
 
     def __init__(self, firing: Firing) -> None:
         super().__init__()
+        self.firing = firing
         self.steps = firing.steps
         self.decay = firing.decay
         self.threshold = firing.threshold
@@ -79,19 +82,34 @@ class LeakyFire(nn.Module):
         return membranes, spikes
 
 
+def uses_kernels(currents: Tensor) -> bool:
+    """Return whether to train with CUDA kernels; torch.compile fuses the steps by itself."""
+    is_possible = currents.is_cuda and currents.dtype in lif_kernels.BITS
+    return is_possible and not torch.compiler.is_compiling()
+
+
 class _Fire(torch.autograd.Function):
     """Spikes with the surrogate's gradients, back through all steps."""
 
     @staticmethod
     def forward(ctx: Any, currents: Tensor, layer: LeakyFire) -> Tensor:
-        membranes, spikes = layer.run(currents)
-        ctx.save_for_backward(torch.cat(membranes))
+        if uses_kernels(currents):
+            spikes, membranes = lif_kernels.fire_with_membranes(currents, layer.firing)
+        else:
+            membranes, spikes = map(torch.cat, layer.run(currents))
+        ctx.save_for_backward(membranes)
         ctx.layer = layer
-        return torch.cat(spikes)
+        return spikes
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (membranes,), layer = ctx.saved_tensors, ctx.layer
+        if uses_kernels(membranes):
+            slope = SLOPES[layer.firing.surrogate]
+            found = lif_kernels.gradients_of_currents(
+                gradient, membranes, layer.firing, slope=slope
+            )
+            return found, None
         direct = gradient * layer.surrogate(membranes - layer.threshold)
         last, *others = reversed(direct.chunk(layer.steps))
         gradients = [last]
