@@ -181,12 +181,17 @@ def test_the_gpu_evaluator_equals_the_network_after_new_weights() -> None:
     assert_nearly_all_close(evaluator(planes), plain(net, planes))
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=["cpu", "gpu"])
-def test_auto_does_not_try_fused_backends(
-    kind: Callable[..., CpuEvaluator | GpuEvaluator],
-) -> None:
-    choice = kind(trained_net(CONNECT4), CONNECT4[0]).choice
-    assert not [name for name in (choice.backend, *choice.dropped) if name.startswith("fused")]
+def test_only_the_gpu_has_fused_calls_and_in_float16_alone() -> None:
+    net = trained_net(CONNECT4)
+    assert not is_fused_tried(CpuEvaluator(net, CONNECT4[0]))
+    on_gpu = GpuEvaluator(net, CONNECT4[0], device=CPU)
+    assert is_fused_tried(on_gpu) and set(on_gpu.choice.dropped) == {"fused-float16"}
+    assert on_gpu.backend == "float16", "without a GPU, kernels cannot run"
+
+
+def is_fused_tried(evaluator: CpuEvaluator | GpuEvaluator) -> bool:
+    choice = evaluator.choice
+    return any(name.startswith("fused") for name in (choice.backend, *choice.dropped))
 
 
 def test_a_spiking_and_a_residual_network_form_an_ensemble() -> None:

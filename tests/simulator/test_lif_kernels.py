@@ -73,6 +73,19 @@ def test_training_in_bfloat16_rounds_what_float32_gives(firing: Firing) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_layer_learns_with_kernels(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    currents, weights = (draw(FIRING.steps * BOARDS, seed=seed).to(dtype) for seed in (1, 2))
+    expected = by_torch(currents.float(), weights.float(), FIRING)
+    monkeypatch.setattr("rookery.nets.lif.uses_kernels", lambda currents: True)
+    leaf = currents.clone().requires_grad_()
+    spikes = LeakyFire(FIRING)(leaf)
+    spikes.backward(weights.contiguous())
+    assert leaf.grad is not None and spikes.dtype == leaf.grad.dtype == dtype
+    assert torch.equal(spikes.float(), expected[0])
+    torch.testing.assert_close(leaf.grad.float(), expected[2], rtol=0.03, atol=0.01)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_numbers_that_are_not_finite_stay_so(dtype: torch.dtype) -> None:
     numbers = torch.tensor([torch.nan, torch.inf, -torch.inf, 3e38, 0.0, -0.0]).to(dtype)
     one_step = replace(FIRING, steps=1)

@@ -166,7 +166,7 @@ class ResNet(PolicyValueNet):
         return y
 
 
-def tower_convs(folded: ResNet) -> list[Any]:
+def tower_convs(folded: PolicyValueNet) -> list[Any]:
     """Return the tower's convolutions in order."""
     return [folded.stem, *(conv for block in folded.blocks for conv in (block.first, block.second))]
 

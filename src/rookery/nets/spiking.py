@@ -43,6 +43,7 @@ class SpikingNet(PolicyValueNet):
 
     def __init__(self, sizes: Sizes, firing: Firing) -> None:
         super().__init__(sizes, lambda width: SpikingBlock(width, firing))
+        self.firing = firing
         self.steps = firing.steps
 
     def tower(self, planes: Tensor) -> Tensor:

@@ -1,14 +1,13 @@
-"""The backends for GPUs: torch modules, fused cudnn calls, and ensembles of either.
+"""The backends for GPUs: torch modules, fused calls, and ensembles of either.
 
 cudnn's fused calls (convolution, bias, skip connection and relu in one) are about twice as fast as
-torch modules. The last layers of the heads run in float32, as on the CPU.
+torch modules. For spiking networks, `spiking_gpu` fuses everything between two convolutions.
 """
 
 from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from rookery.base import ConfigError
 from rookery.nets.build import Ensemble, PlanesShape, average
@@ -22,14 +21,10 @@ from rookery.nets.inference.backend import (
     disagreement,
     random_boards,
 )
-from rookery.nets.resnet import (
-    VALUE_CHANNELS,
-    Outputs,
-    PolicyHead,
-    ResNet,
-    tower_convs,
-    without_zero_layers,
-)
+from rookery.nets.inference.fused_heads import FusedHeads, pad_channels
+from rookery.nets.inference.spiking_gpu import SpikingBackend
+from rookery.nets.resnet import Outputs, ResNet, tower_convs, without_zero_layers
+from rookery.nets.spiking import SpikingNet
 
 GPU_BACKENDS = {
     "fused-float16": torch.float16,
@@ -41,13 +36,14 @@ GPU_BACKENDS = {
 }
 """Tried in this order, except int8; the first that works and agrees with float32 is taken.
 
-Fused calls are for residual networks; others, alone or in an ensemble, run as torch modules of the
-same precision. int8 agrees less well and must be asked for: self-play runs in int8, everything else
-by fused calls in float16."""
+Fused calls in float16 are for residual and spiking networks, in bfloat16 for residual ones. Where
+there are none, a network, alone or in an ensemble, runs as torch modules of the same precision.
+int8 agrees less well and must be asked for: self-play runs in int8, everything else by fused calls
+in float16."""
+FUSED = {"fused-float16": (ResNet, SpikingNet), "fused-bfloat16": (ResNet,), "int8": (ResNet,)}
+"""Networks that a backend has fused calls for."""
 ONLY_RESIDUAL = "int8 needs a residual network; leave out run.inference"
 TRIAL_ROWS = 64
-CHANNEL_MULTIPLE = 8
-"""Tensor cores need a multiple of 8 channels; zero channels are added."""
 
 
 class GpuBackend(Backend, Protocol):
@@ -65,8 +61,8 @@ class FusedBackend:
         self.net = folded
         self._convs = [pad_channels(conv.weight, dtype) for conv in tower_convs(folded)]
         self._biases = [conv.bias.to(dtype) for conv in tower_convs(folded)]
-        self._head_weight, self._head_bias = (part.to(dtype) for part in _head_convs(folded))
-        self.cells = _policy_cells(folded, channels=len(self._head_bias))
+        self.heads = FusedHeads(folded, dtype)
+        self.cells = self.heads.cells
 
     def load(self, folded: nn.Module) -> None:
         assert isinstance(folded, ResNet)
@@ -74,8 +70,7 @@ class FusedBackend:
         for conv, weight, bias in zip(tower_convs(folded), self._convs, self._biases, strict=True):
             weight[:, : conv.weight.shape[1]].copy_(conv.weight)
             bias.copy_(conv.bias)
-        for own, new in zip((self._head_weight, self._head_bias), _head_convs(folded), strict=True):
-            own.copy_(new)
+        self.heads.load()
 
     def __call__(self, planes: Tensor) -> Outputs:
         x = self._conv(0, pad_channels(planes, self._dtype))
@@ -88,23 +83,6 @@ class FusedBackend:
         if skip is None:
             return torch.cudnn_convolution_relu(x, weight, bias, one, one, one, 1)
         return torch.cudnn_convolution_add_relu(x, weight, skip, 1.0, bias, one, one, one, 1)
-
-    def heads(self, x: Tensor) -> Outputs:
-        """Run both heads' 1x1 convolutions in one multiplication, then their layers in float32."""
-        policy, value = self.net.policy, self.net.value
-        rows = x.permute(0, 2, 3, 1).reshape(-1, x.shape[1])
-        both = torch.addmm(self._head_bias, rows, self._head_weight)
-        both = both.view(len(x), -1, both.shape[1])  # [B, H * W, C]
-        split = policy.conv.out_channels
-        for_policy, for_value = both[..., :split], both[..., split : split + VALUE_CHANNELS]
-        hidden = functional.relu(value.hidden(_flatten(functional.relu(for_value.float()))))
-        if isinstance(policy, PolicyHead):
-            logits = policy.last(_flatten(functional.relu(for_policy.float())))
-            return logits, value.last(hidden)
-        logits = both.flatten(1)
-        if logits.dtype == torch.bfloat16:
-            logits = logits.float()  # kernels cannot read bfloat16
-        return logits, value.last(hidden)
 
 
 class EnsembleBackend:
@@ -130,9 +108,12 @@ def new_backend(backend: str, folded: nn.Module) -> GpuBackend:
         raise ConfigError(ONLY_RESIDUAL)
     if isinstance(folded, Ensemble):
         return EnsembleBackend(folded, backend)
-    if backend.startswith(("fused-", "int8")) and isinstance(folded, ResNet):
-        return FusedBackend(folded, GPU_BACKENDS[backend])
-    return TorchBackend(folded, GPU_BACKENDS[backend])
+    dtype, is_fused = GPU_BACKENDS[backend], isinstance(folded, FUSED.get(backend, ()))
+    if is_fused and isinstance(folded, SpikingNet):
+        return SpikingBackend(folded, dtype)
+    if is_fused and isinstance(folded, ResNet):
+        return FusedBackend(folded, dtype)
+    return TorchBackend(folded, dtype)
 
 
 def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoice:
@@ -142,9 +123,8 @@ def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoic
     boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
     expected = evaluate(new_backend("float32", net), boards)
     check_outputs(are_finite(expected), "float32")
-    can_fuse = any(isinstance(module, ResNet) for module in folded.modules())
     for backend in GPU_BACKENDS:
-        if backend == "int8" or (backend.startswith("fused-") and not can_fuse):
+        if backend == "int8" or (backend in FUSED and not _can_fuse(backend, folded)):
             continue
         try:
             found = evaluate(new_backend(backend, net), boards)
@@ -158,6 +138,11 @@ def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoic
     raise AssertionError("float32 agrees with itself")
 
 
+def _can_fuse(backend: str, folded: nn.Module) -> bool:
+    """Return whether the network, or a member of the ensemble, has fused calls."""
+    return any(isinstance(module, FUSED[backend]) for module in folded.modules())
+
+
 def evaluate(network: GpuBackend, planes: Tensor) -> Outputs:
     """Return logits [B, A] of the actions in order, and of win, draw, loss [B, 3]."""
     logits, wdl = network(planes)
@@ -167,35 +152,3 @@ def evaluate(network: GpuBackend, planes: Tensor) -> Outputs:
 def action_logits(logits: Tensor, cells: Tensor | None) -> Tensor:
     """Return the actions' logits in order."""
     return logits if cells is None else logits.index_select(1, cells).float()
-
-
-def pad_channels(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return `x` [B, C, H, W] in `dtype`, channels last, with C padded to CHANNEL_MULTIPLE."""
-    y, extra = x.to(dtype), -x.shape[1] % CHANNEL_MULTIPLE
-    if extra:
-        y = functional.pad(y, (0, 0, 0, 0, 0, extra))
-    return y.contiguous(memory_format=torch.channels_last)
-
-
-def _head_convs(folded: ResNet) -> tuple[Tensor, Tensor]:
-    """Return the 1x1 convolutions of both heads as one matrix [width, channels] and its bias."""
-    convs = (folded.policy.conv, folded.value.conv)
-    weight = torch.cat([conv.weight.flatten(1) for conv in convs])
-    bias = torch.cat([conv.bias for conv in convs if conv.bias is not None])
-    extra = -len(weight) % CHANNEL_MULTIPLE
-    weight = functional.pad(weight, (0, 0, 0, extra)).t().contiguous()
-    return weight, functional.pad(bias, (0, extra))
-
-
-def _policy_cells(folded: ResNet, *, channels: int) -> Tensor | None:
-    """Return the index of each action's logit in both heads' output [B, H * W, C], flattened."""
-    if isinstance(folded.policy, PolicyHead):
-        return None
-    cells = folded.policy.get_buffer("cells")
-    size = folded.value.hidden.in_features // VALUE_CHANNELS
-    return cells % size * channels + cells // size
-
-
-def _flatten(x: Tensor) -> Tensor:
-    """Return [B, H * W, C] as [B, C * H * W], the order that the heads' layers expect."""
-    return x.transpose(1, 2).flatten(1)

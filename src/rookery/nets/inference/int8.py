@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from rookery.base import ConfigError
-from rookery.nets.inference.gpu_backends import FusedBackend, pad_channels
+from rookery.nets.inference.fused_heads import pad_channels
+from rookery.nets.inference.gpu_backends import FusedBackend
 from rookery.nets.inference.quantize import QuantizedConv, channel_ranges, quantize_tower
 from rookery.nets.resnet import Outputs, ResNet
 
