@@ -19,9 +19,15 @@ import gc
 import time
 from collections.abc import Callable
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heading import print_heading, print_table
+
+if TYPE_CHECKING:
+    import torch
+
+    from rookery.games import Game
+    from rookery.replay import Window
 
 ROWS = 200_000
 PRECISIONS = ("float32", "bfloat16")
@@ -66,23 +72,30 @@ def floors(options: argparse.Namespace, flops: float, bandwidth: float) -> tuple
     return 3 * convs * product, 3 * convs * product_or_bytes + norms
 
 
+def filled_window(rules: "Game", device: "torch.device", count: int = ROWS) -> "Window":
+    """Return a window of `count` rows of the first position."""
+    from rookery.replay import ReplayConfig, Window, new_rows
+
+    window = Window(rules, ReplayConfig(window_min=count, window_max=count), device)
+    rows = new_rows(rules, count)
+    rows.states[:] = rules.new_states(count)
+    rows.results[:] = 1
+    rows.num_legal[:] = rules.max_legal
+    rows.legal[:] = range(rules.max_legal)
+    rows.policy[:] = 1
+    window.add(rows)
+    return window
+
+
 def new_learner(options: argparse.Namespace, **learning: Any) -> tuple[Any, Any]:
     """Return a learner of a new network, and a window of random rows."""
     from rookery.games import load_game
     from rookery.gpu import find_device
     from rookery.learning import GpuLearner, LearningConfig
     from rookery.nets import NetConfig, build_net
-    from rookery.replay import ReplayConfig, Window, new_rows
 
     device, rules = find_device("cuda:0"), load_game("connect4")
-    window = Window(rules, ReplayConfig(window_min=ROWS, window_max=ROWS), device)
-    rows = new_rows(rules, ROWS)
-    rows.states[:] = rules.new_states(ROWS)
-    rows.results[:] = 1
-    rows.num_legal[:] = rules.num_actions
-    rows.legal[:] = range(rules.num_actions)
-    rows.policy[:] = 1
-    window.add(rows)
+    window = filled_window(rules, device)
     config = NetConfig(width=options.width, depth=options.depth)
     net = build_net(config, rules.planes_shape, rules.num_actions).to(device)
     return GpuLearner(rules, net, config=LearningConfig(**learning), seed=0), window

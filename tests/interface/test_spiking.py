@@ -39,6 +39,10 @@ def test_eval_tells_how_much_it_spikes(
     assert "spikes per evaluation: " in answer.out and "of 432 neurons x steps" in answer.out
     table = json.loads(rookery("eval", spiking_run, "--simulations", "0", "--json").out)
     assert 0 < table["spikes"]["mean"] < table["spikes"]["maximum"] == 2 * 8 * 9 * 3
+    assert "operations per evaluation: " in answer.out and "residual network of the" in answer.out
+    spiking, residual = (table["operations"][kind] for kind in ("spiking", "residual"))
+    assert 0 < spiking["additions"] < 3 * residual["multiply_accumulates"]
+    assert residual["microjoules"] == pytest.approx(4.6e-6 * residual["multiply_accumulates"])
     assert "spikes" not in rookery("eval", finished_run, "--simulations", "0").out
 
 

@@ -7,6 +7,7 @@ from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
 from rookery.nets.inference.gpu import GpuEvaluator, check_backend
 from rookery.nets.inference.gpu_backends import GPU_BACKENDS
 from rookery.nets.onnx_export import pack_onnx
+from rookery.nets.operations import OperationCount, Operations, count_operations
 from rookery.nets.spiking import SpikeCount, count_spikes
 from rookery.nets.split import NetPart, max_parts, split_net
 from rookery.nets.weights import GameSpec, Weights, WeightsHeader, load, pack, save, unpack
@@ -22,12 +23,15 @@ __all__ = [
     "NetConfig",
     "NetPart",
     "NotFinite",
+    "OperationCount",
+    "Operations",
     "SpikeCount",
     "Weights",
     "WeightsHeader",
     "build_net",
     "check_backend",
     "check_parts",
+    "count_operations",
     "count_parameters",
     "count_spikes",
     "freeze",

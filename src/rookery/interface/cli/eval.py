@@ -25,7 +25,7 @@ from rookery.interface.cli.settings import (
 if TYPE_CHECKING:
     from rookery.arena import Strength
     from rookery.interface.players import NetRef
-    from rookery.nets import SpikeCount
+    from rookery.nets import OperationCount, SpikeCount
 
 SPIKING_BOARDS = 256
 """Positions evaluated to count spikes."""
@@ -75,13 +75,23 @@ def evaluate(
             devices=places,
         )
     measured = dict(zip(counts, strengths, strict=True))
-    spikes = count_spikes(net)
+    spiking = count_spikes(net)
     if as_json:
         table = {str(number): asdict(strength) for number, strength in measured.items()}
-        answer = {"run": run, "game": net.game.name, "strength": table}
-        print(json.dumps({**answer, "spikes": asdict(spikes)} if spikes else answer))
+        answer: dict[str, object] = {"run": run, "game": net.game.name, "strength": table}
+        if spiking:
+            spikes, operations = spiking
+            kinds = {"spiking": operations.spiking, "residual": operations.residual}
+            answer["spikes"] = asdict(spikes)
+            answer["operations"] = {
+                kind: {**asdict(each), "microjoules": each.microjoules}
+                for kind, each in kinds.items()
+            }
+        print(json.dumps(answer))
     else:
-        _show(run, net.game.name, measured, spikes)
+        _show(run, net.game.name, measured)
+        if spiking:
+            _show_spikes(*spiking)
 
 
 def read_counts(text: str) -> list[int]:
@@ -97,15 +107,20 @@ def read_counts(text: str) -> list[int]:
     )
 
 
-def count_spikes(net: "NetRef") -> "SpikeCount | None":
-    """Return the spikes per evaluation on boards of random games; None for other networks."""
+def count_spikes(net: "NetRef") -> "tuple[SpikeCount, OperationCount] | None":
+    """Return spikes and operations per evaluation on boards of random games.
+
+    None for networks without neurons.
+    """
     import torch
 
     from rookery import nets
     from rookery.arena import sample_boards
 
     members = nets.Ensemble(each.load().build() for each in (net, *net.partners))
-    return nets.count_spikes(members, torch.from_numpy(sample_boards(net.game, SPIKING_BOARDS)))
+    boards = torch.from_numpy(sample_boards(net.game, SPIKING_BOARDS))
+    spikes = nets.count_spikes(members, boards)
+    return (spikes, nets.count_operations(members, boards)) if spikes else None
 
 
 def heading(simulations: int) -> str:
@@ -113,10 +128,8 @@ def heading(simulations: int) -> str:
     return f"{simulations} simulations" if simulations else "network alone"
 
 
-def _show(
-    run: str, game: str, measured: "dict[int, Strength]", spikes: "SpikeCount | None"
-) -> None:
-    from rookery.interface.formatting import count, percent, screen
+def _show(run: str, game: str, measured: "dict[int, Strength]") -> None:
+    from rookery.interface.formatting import screen
     from rookery.interface.tables import error_table, not_best_table
 
     console = screen()
@@ -127,9 +140,21 @@ def _show(
         if table is not None:
             console.print()
             console.print(table)
-    if spikes is not None:
-        console.print()
-        console.print(
-            f"spikes per evaluation: {count(spikes.mean)}, {percent(100 * spikes.rate)} of "
-            f"{count(spikes.maximum)} neurons x steps, on boards of random games"
-        )
+
+
+def _show_spikes(spikes: "SpikeCount", operations: "OperationCount") -> None:
+    from rookery.interface.formatting import count, percent, screen
+
+    console, spiking, residual = screen(), operations.spiking, operations.residual
+    console.print()
+    console.print(
+        f"spikes per evaluation: {count(spikes.mean)}, {percent(100 * spikes.rate)} of "
+        f"{count(spikes.maximum)} neurons x steps, on boards of random games"
+    )
+    console.print(
+        f"operations per evaluation: {count(spiking.additions)} additions and "
+        f"{count(spiking.multiply_accumulates)} multiply-accumulates, about "
+        f"{spiking.microjoules:.3g} microjoules; a residual network of the same size: "
+        f"{count(residual.multiply_accumulates)} multiply-accumulates, about "
+        f"{residual.microjoules:.3g} microjoules"
+    )

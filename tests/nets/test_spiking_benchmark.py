@@ -1,0 +1,35 @@
+"""benchmarks/spiking_gpu.py runs; here on the CPU, with a tiny network."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_a_table_of_inference_and_learning_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    sizes = [
+        "--game",
+        "tictactoe",
+        "--width",
+        "4",
+        "--depth",
+        "1",
+        "--steps",
+        "2",
+        "--batches",
+        "4,8",
+        "--seconds",
+        "0.001",
+    ]
+    options = ["--device", "cpu", "--backends", "float32", "--precision", "float32"]
+    importlib.import_module("spiking_gpu").main([*sizes, *options])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert lines[0] == "| boards/s of inference | by | batch 4 | batch 8 |"
+    networks = [line.split(" | ")[0] for line in lines if "(" in line]
+    spiking = "| spiking 4 x 1, 2 steps"
+    assert networks == ["| resnet 4 x 1", spiking, "| resnet 4 x 1", spiking, spiking]
