@@ -96,7 +96,8 @@ class _Fire(torch.autograd.Function):
         if uses_kernels(currents):
             spikes, membranes = lif_kernels.fire_with_membranes(currents, layer.firing)
         else:
-            membranes, spikes = map(torch.cat, layer.run(currents))
+            of_steps, spikes_of_steps = layer.run(currents)
+            membranes, spikes = torch.cat(of_steps), torch.cat(spikes_of_steps)
         ctx.save_for_backward(membranes)
         ctx.layer = layer
         return spikes
