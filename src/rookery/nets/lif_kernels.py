@@ -117,7 +117,7 @@ def _launch_on_bits(
 
 
 @compiled
-def read(array, offset, first, size, values):  # type: ignore[no-untyped-def]
+def read(array: Any, offset: int, first: int, size: int, values: Any) -> None:
     """Read the numbers of one thread's neurons; those past the last neuron are zeros."""
     for k in range(NEURONS):
         i = first + k * BLOCK
@@ -125,14 +125,14 @@ def read(array, offset, first, size, values):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def read_bias(bias, first, values):  # type: ignore[no-untyped-def]
+def read_bias(bias: Any, first: int, values: Any) -> None:
     """Read the bias of each of a thread's neurons; channels are the last axis."""
     for k in range(NEURONS):
         values[k] = bias[(first + k * BLOCK) % bias.size]
 
 
 @compiled
-def read_bits(array, shift, offset, first, size, values):  # type: ignore[no-untyped-def]
+def read_bits(array: Any, shift: int, offset: int, first: int, size: int, values: Any) -> None:
     """Read numbers as `read` does, from their bits."""
     for k in range(NEURONS):
         i = first + k * BLOCK
@@ -141,7 +141,7 @@ def read_bits(array, shift, offset, first, size, values):  # type: ignore[no-unt
 
 
 @compiled
-def rounded(number, shift):  # type: ignore[no-untyped-def]
+def rounded(number: Any, shift: int) -> Any:
     """Return the bits of a float32, rounded to the nearest even bfloat16 if `shift` is not 0."""
     bits = np.int64(np.float32(number).view(np.int32))
     if shift > 0 and number == number:  # NaN would become 0
@@ -150,7 +150,7 @@ def rounded(number, shift):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def integrate(membrane, current, spike, decay, threshold):  # type: ignore[no-untyped-def]
+def integrate(membrane: Any, current: Any, spike: Any, decay: Any, threshold: Any) -> Any:
     """Return the membrane at the next step."""
     return current + decay * membrane - threshold * spike
 
