@@ -27,7 +27,9 @@ def test_a_table_of_inference_and_learning_is_printed(
         "0.001",
     ]
     options = ["--device", "cpu", "--backends", "float32", "--precision", "float32"]
-    importlib.import_module("spiking_gpu").main([*sizes, *options])
+    benchmark = importlib.import_module("spiking_gpu")
+    monkeypatch.setattr(benchmark, "TRIALS", 1)
+    benchmark.main([*sizes, *options])
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
     assert lines[0] == "| boards/s of inference | by | batch 4 | batch 8 |"
     networks = [line.split(" | ")[0] for line in lines if "(" in line]
