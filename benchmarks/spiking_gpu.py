@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import torch
 from gpu_learning import filled_window
+from heading import print_heading, print_table
 
 from rookery.games import Game, load_game
 from rookery.gpu import Graph, find_device, use_device
@@ -136,15 +137,13 @@ def numbers(text: str) -> list[int]:
 def main(arguments: Sequence[str] | None = None) -> None:
     comparison = Comparison(read_options(arguments))
     batches = [f"batch {size:,}" for size in comparison.options.batches]
+    print_heading()
     for title, rows in (
         ("boards/s of inference", comparison.inference()),
         ("rows/s of learning", comparison.learning()),
     ):
-        print(f"| {title} | by | {' | '.join(batches)} |")
-        print(f"| --- | --- |{' --- |' * len(batches)}")
-        for row in rows:
-            print(f"| {' | '.join(row)} |", flush=True)
         print()
+        print_table([title, "by", *batches], list(rows))
 
 
 if __name__ == "__main__":
