@@ -143,7 +143,8 @@ def test_trials_run_side_by_side_in_a_cluster(tmp_path: Path) -> None:
     few = [*SMALL, "run.actors=0", "run.iterations=2", "run.strength_every=1", "run.minutes=0"]
     config = apply(recipe_for("tictactoe"), few)
     space = read_space(["learning.learning_rate=1e-4..1e-2:log"], config)
-    results, deadline = [], time.monotonic() + 200
+    results: list[TrialResult] = []
+    deadline = time.monotonic() + 200
     with (
         Study(tmp_path / "study", config, space) as study,
         closing(TrialPool(study, 2, on_note=pytest.fail)) as pool,

@@ -199,9 +199,9 @@ class Window:
     ) -> Batch:
         """Build a batch of the cards `offsets` [B] behind number `card` [1] (see `sampling`)."""
         self._check_filled()
-        cards = [view(torch.as_tensor(each, device=self.device)) for each in (card, offsets)]
+        first, others = (torch.as_tensor(each, device=self.device) for each in (card, offsets))
         held = (view(self._oldest), view(self._num_rows), view(self._part))
-        deal = Deal(*cards, *held, stream)
+        deal = Deal(view(first), view(others), *held, stream)
         arguments = (self.game, self._ring, deal, self._symmetries)
         return build_batch(*arguments, result_mix=result_mix, device=self.device)
 
