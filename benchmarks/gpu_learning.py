@@ -120,7 +120,7 @@ def table_row(options: argparse.Namespace, batch_size: int, precision: str) -> l
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     learner, window = new_learner(options, batch_size=batch_size, precision=precision)
-    updates = max(20, ROWS_PER_TIMING // batch_size)
+    updates = min(500, max(20, ROWS_PER_TIMING // batch_size))
 
     def learn() -> float:
         torch.cuda.synchronize()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import distributed, nn
-from torch.distributed import FileStore  # type: ignore[attr-defined]
+from torch.distributed import DebugLevel, FileStore, set_debug_level  # type: ignore[attr-defined]
 
 from rank_processes import forbid_pickles
 from rookery.base import read_arrays, write_arrays
@@ -117,6 +117,7 @@ def learn_all(rank: int, size: int, folder: Path) -> None:
     """Run the cases of `size` ranks, then lose a rank."""
     torch.set_num_threads(1)
     forbid_pickles()
+    set_debug_level(DebugLevel.DETAIL)  # torch checks the shapes and strides that stages exchange
     store = FileStore(str(folder / "store"))
     group = ProcessGroup(RankSpec(store, 1, rank, size, silence_seconds=SILENCE_SECONDS))
     for case in CASES:
@@ -180,6 +181,7 @@ def raw_gradients(
     method = PipelineGradients(
         part,
         planes_shape=game.planes_shape,
+        num_actions=game.num_actions,
         group=group,
         config=replace(case.config, value_weight=0.5),
         precision=case.precision,

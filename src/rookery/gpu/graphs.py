@@ -1,7 +1,9 @@
 """Captured CUDA graphs, and timing on the device."""
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,13 +25,25 @@ class Graph:
                 function()
             torch.cuda.synchronize()
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            with _no_garbage_collection(), torch.cuda.graph(graph):
                 function()
             torch.cuda.synchronize()
             self._replay = graph.replay
 
     def __call__(self) -> None:
         self._replay()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep objects that nothing refers to: to free another graph would break a capture."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Stopwatch:

@@ -60,7 +60,7 @@ class NetPart(nn.Module):
         """Return the input of the first block."""
         if self.stem is None:
             return x.permute(0, 3, 1, 2)
-        x = self.stem(x)
+        x = self.stem(x.contiguous(memory_format=torch.channels_last))
         return torch.cat([x] * self.steps) if self.steps else functional.relu(x)
 
 

@@ -30,6 +30,7 @@ class PipelineGradients(RankGradients):
         part: NetPart,
         *,
         planes_shape: tuple[int, int, int],
+        num_actions: int,
         group: ProcessGroup,
         config: LearningConfig,
         precision: str,
@@ -40,7 +41,7 @@ class PipelineGradients(RankGradients):
         """Where the tensors are that pass from rank to rank."""
         self._layers = _InPrecision(part, self.device, precision, passed_on=self._passed_on)
         self._between, self._steps = (*planes_shape[1:], part.width), part.steps or 1
-        self._planes_shape = planes_shape
+        self._planes_shape, self._num_actions = planes_shape, num_actions
         self._rows = self._passed = 0
         self._stage: Any = None  # of a type whose import is slow
         self._schedule: Any = None
@@ -54,8 +55,7 @@ class PipelineGradients(RankGradients):
         self._losses = []
         planes, numbers = [], None
         if self._group.rank == ROOT:
-            whole = self._tensor(batch.planes[: self._rows * self.accumulate])
-            planes = [whole.contiguous(memory_format=torch.channels_last)]
+            planes = [self._tensor(batch.planes[: self._rows * self.accumulate])]
         if self._is_last:
             self._part_targets = [self._targets(batch, rows) for rows in self._split(batch)]
             numbers = torch.arange(self.accumulate)
@@ -103,9 +103,11 @@ class PipelineGradients(RankGradients):
         # With each neighbour, activations are passed in one direction and gradients in the other.
         self._passed = between.nbytes * self.accumulate * ((not is_first) + (not self._is_last))
         planes = torch.empty((rows, *self._planes_shape), device="meta")
-        logits = torch.empty(rows, device="meta")  # never sent; only their number matters
-        inputs = planes if is_first else between
-        return inputs, (logits, logits) if self._is_last else (between,)
+        logits = (
+            torch.empty((rows, self._num_actions), device="meta"),
+            torch.empty((rows, 3), device="meta"),
+        )
+        return planes if is_first else between, logits if self._is_last else (between,)
 
     def _loss(self, logits: tuple[Tensor, Tensor], number: Tensor) -> Tensor:
         """Return one part's share of the loss; torch passes the part's number as the target."""
@@ -125,7 +127,10 @@ class PipelineGradients(RankGradients):
 
 
 class _InPrecision(nn.Module):
-    """A part that computes on `device` in `precision`, and returns activations on `passed_on`."""
+    """A part that computes on `device` in `precision`, and returns activations on `passed_on`.
+
+    Logits are returned in float32.
+    """
 
     def __init__(
         self, part: NetPart, device: torch.device, precision: str, *, passed_on: torch.device
@@ -138,7 +143,10 @@ class _InPrecision(nn.Module):
     def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         with autocast(self._device, self._precision):
             y: Tensor | tuple[Tensor, Tensor] = self.part(x.to(self._device))
-        return y.to(self._passed_on, self.dtype) if isinstance(y, Tensor) else y
+        if isinstance(y, Tensor):
+            return y.to(self._passed_on, self.dtype)
+        policy, wdl = y
+        return policy.float(), wdl.float()
 
 
 @torch.no_grad()

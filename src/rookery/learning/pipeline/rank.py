@@ -48,6 +48,7 @@ class PipelineLearner(Learner):
         self._gradients = PipelineGradients(
             part,
             planes_shape=game.planes_shape,
+            num_actions=game.num_actions,
             group=group,
             config=config,
             precision=config.precision,
