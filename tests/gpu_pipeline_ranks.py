@@ -27,6 +27,7 @@ def net_config(kind: str) -> NetConfig:
 def learn(rank: int, size: int, kind: str, folder: Path) -> None:
     """Make all updates, as the only learner or as one rank; write the state and the memory."""
     torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.deterministic = True  # a spike more or less changes what follows
     game, device = load_game("connect4"), torch.device("cuda", 0)
     net = build_net(net_config(kind), game.planes_shape, game.num_actions, seed=3)
     stream = torch.Generator().manual_seed(1)

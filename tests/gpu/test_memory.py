@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ if os.environ.get("{LIMIT}"):
 """
 """A `sitecustomize.py`, which every Python process runs when it starts."""
 COMMAND_SECONDS = 400
+LIBRARIES_MB = 256
+"""Workspaces of cublas and cudnn, which a new process needs, too."""
 
 
 @pytest.fixture
@@ -100,8 +103,9 @@ def notes_in(caplog: pytest.LogCaptureFixture, what: str) -> list[str]:
 
 def new_net(config: NetConfig = SMALL_NET) -> torch.nn.Module:
     net = build_net(config, RULES.planes_shape, RULES.num_actions, seed=1)
+    stream = torch.Generator().manual_seed(1)
     for head in ("policy.last.weight", "value.last.weight"):
-        torch.nn.init.normal_(net.get_parameter(head), std=0.1)
+        torch.nn.init.normal_(net.get_parameter(head), std=0.1, generator=stream)
     return net
 
 
@@ -117,9 +121,9 @@ def test_positions_are_evaluated_in_parts(
         made(planes[:32])
         return made
 
-    expected: list[Any] = []
+    expected = evaluator()(planes)  # cudnn tries algorithms, which need more memory
     limited_one = evaluator()
-    needed = needed_mb(device, lambda: expected.extend(evaluator()(planes)))
+    needed = needed_mb(device, lambda: evaluator()(planes))
     with limited(device, needed / 2), caplog.at_level(logging.WARNING):
         found = limited_one(planes)
     print(f"positions: {needed:.0f} MB needed, {needed / 2:.0f} MB allowed")
@@ -162,11 +166,11 @@ def test_a_learner_splits_its_batch_and_makes_every_update(device: torch.device)
     config = LearningConfig(batch_size=16384, precision="float32", warmup_updates=1)
     told: list[int] = []
 
-    def learner() -> GpuLearner:
+    def learner(parts: int = 1) -> GpuLearner:
         return GpuLearner(
             RULES,
             new_net(NetConfig(width=64, depth=4)).to(device),
-            config=config,
+            config=replace(config, accumulate=parts),
             seed=1,
             on_smaller_parts=lambda config: told.append(config.accumulate),
         )
@@ -175,14 +179,8 @@ def test_a_learner_splits_its_batch_and_makes_every_update(device: torch.device)
         learner.learn(window, updates, progress=0.2)
         return learner.drain()
 
-    expected: dict[str, Any] = {}
-
-    def learn_whole() -> None:
-        whole = learner()
-        learn(whole)
-        expected.update(whole.state())
-
-    needed = needed_mb(device, learn_whole)
+    learn(learner())
+    needed = needed_mb(device, lambda: learn(learner()))
     assert not told
     other = learner()
     with limited(device, needed / 2):
@@ -192,10 +190,13 @@ def test_a_learner_splits_its_batch_and_makes_every_update(device: torch.device)
         assert told[-1] <= 8  # parts no smaller than the memory requires
         assert report.updates == updates and report.rows == updates * config.batch_size
         found = other.state()
-    assert found["updates"] == expected["updates"]
+    same = learner(told[-1])
+    learn(same)
+    expected = same.state()
+    assert found["updates"] == expected["updates"] == updates
     weights = [name for name, _ in other.net.named_parameters()]
     for name in (f"net.{weight}" for weight in weights):
-        assert np.abs(found[name] - expected[name]).max() < 0.05  # parts have their own batch norm
+        assert np.abs(found[name] - expected[name]).max() < 0.005
 
 
 def test_an_engine_answers_when_only_the_smallest_batch_fits(
@@ -364,7 +365,7 @@ def games_mb() -> float:
     many, few = needed(32768), needed(8192)
     print(f"self-play: {many:.0f} MB for 32,768 games, {few:.0f} MB for 8,192")
     assert many > 2 * few
-    return (many + few) / 2
+    return LIBRARIES_MB + (many + few) / 2
 
 
 @pytest.mark.parametrize(
@@ -427,7 +428,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tree_limit(device: torch.device, path: Path, simulations: int) -> float:
-    """Return memory that suffices for 320 trees, and not for 512."""
+    """Return memory that suffices for the trees of some 100 games."""
     net = RunFolder(path).load_weights().build()
 
     def needed(games: int) -> float:
@@ -437,10 +438,11 @@ def tree_limit(device: torch.device, path: Path, simulations: int) -> float:
 
         return needed_mb(device, search)
 
+    needed(512)  # cudnn tries algorithms, which need more memory
     many, few = needed(512), needed(128)
     print(f"{simulations} simulations: {many:.0f} MB for 512 games, {few:.0f} MB for 128")
     assert many > 1.5 * few
-    return (many + few) / 2
+    return LIBRARIES_MB + (many + few) / 2
 
 
 def test_eval_measures_every_position(

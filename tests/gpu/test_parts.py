@@ -61,6 +61,26 @@ def test_what_did_fit_is_released_before_the_next_attempt(monkeypatch: pytest.Mo
     assert left == [0, 0]
 
 
+def test_others_free_what_they_keep_before_the_smallest_part_fails() -> None:
+    kept = [1]
+
+    def release() -> bool:
+        had = bool(kept)
+        kept.clear()
+        return had
+
+    other = Parts("positions", 8, release=release)
+    work = SmallMemory(0)
+
+    def needs_the_others(part: slice) -> list[int]:
+        return [part.start] if not kept else work(part)
+
+    assert Parts("games", 1).each(2, needs_the_others) == [[0], [1]]
+    assert work.calls == 1 and other.largest == 8
+    with pytest.raises(torch.OutOfMemoryError):
+        Parts("games", 1).each(1, work)
+
+
 def test_smaller_parts_can_be_refused() -> None:
     def refuse(note: str) -> None:
         raise PermissionError(note)

@@ -27,6 +27,12 @@ from rookery.nets import (
     unpack,
 )
 from rookery.nets.build import PlanesShape
+from rookery.nets.inference.backend import (
+    MOST_TOLERANCE,
+    TOLERANCE,
+    random_boards,
+    tolerated,
+)
 from rookery.nets.lif import LeakyFire
 from rookery.nets.resnet import fold
 from rookery.nets.spiking import SpikingNet
@@ -253,3 +259,19 @@ def test_only_neurons_are_counted() -> None:
     assert count_spikes(residual, planes) is None
     alone = count_spikes(trained_net(CONNECT4), planes)
     assert count_spikes(Ensemble([residual, trained_net(CONNECT4)]), planes) == alone
+
+
+@pytest.mark.parametrize("kind", ["resnet", "spiking"])
+def test_more_is_tolerated_of_a_network_that_rounding_changes_more(kind: str) -> None:
+    shape = (2, 6, 7)
+    net = build_net(NetConfig(kind, width=16, depth=2), shape, 7, seed=1)
+    stream = torch.Generator().manual_seed(1)
+    for head in ("policy.last.weight", "value.last.weight"):
+        torch.nn.init.normal_(net.get_parameter(head), generator=stream)
+    boards = torch.from_numpy(random_boards(256, shape))
+    with torch.no_grad():
+        for _ in range(30):
+            net(boards)
+        net.eval()
+        limit = tolerated(net, boards, net(boards))
+    assert limit == TOLERANCE if kind == "resnet" else TOLERANCE < limit <= MOST_TOLERANCE

@@ -71,7 +71,7 @@ class GpuSelfPlayer(SelfPlayer):
     in_flight = 1
 
     def __init__(self, game: Game, config: Config, evaluator: GpuEvaluator, *, seed: int) -> None:
-        """Play as many games as the settings ask for, or half as many until they fit."""
+        """Play as many games as the settings ask for; if they do not fit, half of those that do."""
         self._selfplay = _fit_games(game, config, evaluator, seed=seed)
         self._check = evaluator.check
         super().__init__(self._selfplay, evaluator)
@@ -89,22 +89,28 @@ class GpuSelfPlayer(SelfPlayer):
 
 
 def _fit_games(game: Game, config: Config, evaluator: GpuEvaluator, *, seed: int) -> GpuSelfPlay:
-    try:
-        return GpuSelfPlay(
-            game,
-            evaluator.selfplay_evaluator,
-            config=config.selfplay,
-            search=config.search,
-            moves=config.run.moves,
-            seed=seed,
-        )
-    except torch.cuda.OutOfMemoryError:
-        fewer = config.selfplay.games // 2
-        if fewer < MIN_GAMES:
-            raise
-    torch.cuda.empty_cache()
-    smaller = replace(config, selfplay=replace(config.selfplay, games=fewer))
-    return _fit_games(game, smaller, evaluator, seed=seed)
+    """Return self-play whose games fit into memory; if they are fewer, with space for learning."""
+    games, did_fit = config.selfplay.games, False
+    while True:
+        try:
+            selfplay = GpuSelfPlay(
+                game,
+                evaluator.selfplay_evaluator,
+                config=replace(config.selfplay, games=games),
+                search=config.search,
+                moves=config.run.moves,
+                seed=seed,
+            )
+        except torch.cuda.OutOfMemoryError:
+            if games // 2 < MIN_GAMES:
+                raise
+        else:
+            if did_fit or games == config.selfplay.games or games // 2 < MIN_GAMES:
+                return selfplay
+            did_fit = True
+            del selfplay
+        torch.cuda.empty_cache()
+        games //= 2
 
 
 @dataclass(frozen=True)

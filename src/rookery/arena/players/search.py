@@ -46,7 +46,7 @@ class SearchPlayer:
         self._seed = seed
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
         largest = MAX_GAMES_ON_GPU if is_on_gpu else MAX_GAMES
-        self._parts = Parts("games", largest, on_smaller=on_smaller_parts)
+        self._parts = Parts("games", largest, on_smaller=on_smaller_parts, release=self._drop_trees)
         self._search: Search | None = None
         self._capacity = 0
 
@@ -74,6 +74,11 @@ class SearchPlayer:
     def _policy_moves(self, states: States, repetitions: Repetitions) -> NDArray[np.int32]:
         logits, _ = self._evaluator(planes(self._game, states))
         return best_actions(logits, legal_mask(self._game, states))
+
+    def _drop_trees(self) -> bool:
+        had_trees = self._search is not None
+        self._search = None
+        return had_trees
 
     def _search_for(self, num_games: int) -> Search:
         """Return the trees; allocate new ones when there are more games than ever before."""

@@ -5,7 +5,7 @@ calls, by another library. It must agree with float32, on a copy of the network 
 and on random boards.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,7 +21,10 @@ from rookery.nets.resnet import Outputs, in_precision
 Planes = NDArray[np.float32]
 
 TOLERANCE = 0.02
-"""Largest disagreement with float32 that is accepted."""
+"""Disagreement with float32 that is always accepted."""
+MOST_TOLERANCE = 0.1
+ROUNDING = 2.0**-10
+"""Distance of neighbouring numbers in float16, relative to them."""
 SINGLE_BOARD_FACTOR = 10
 """The error on a single board may be this many times the tolerance."""
 REMEDY = "go back to an older checkpoint (rookery resume --at) and lower learning.learning_rate"
@@ -89,6 +92,16 @@ def random_boards(count: int, planes_shape: PlanesShape) -> Planes:
     stones = generator(0, "inference boards").integers(2 * planes, size=(count, 1, *cells))
     boards: Planes = (stones == np.arange(planes).reshape(-1, 1, 1)).astype(np.float32)
     return boards
+
+
+def tolerated(network: Callable[[Tensor], Outputs], boards: Tensor, expected: Outputs) -> float:
+    """Return the largest disagreement with `network`, in float32, that is accepted.
+
+    It is larger if rounding has large effects: neurons of a spiking network fire or do not. This is
+    measured by boards that differ as little as float16 can tell.
+    """
+    effect = disagreement(network(boards * (1 + ROUNDING)), expected)
+    return min(max(TOLERANCE, 2 * effect), MOST_TOLERANCE)
 
 
 def disagreement(found: Outputs, expected: Outputs) -> float:

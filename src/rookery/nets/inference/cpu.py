@@ -25,7 +25,6 @@ from torch import Tensor, nn
 from rookery.base import ConfigError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.inference.backend import (
-    TOLERANCE,
     Backend,
     BackendChoice,
     Planes,
@@ -36,6 +35,7 @@ from rookery.nets.inference.backend import (
     disagreement,
     pad_rows,
     random_boards,
+    tolerated,
 )
 from rookery.nets.resnet import Outputs, fold, without_zero_layers
 
@@ -202,7 +202,8 @@ class _BackendTrial:
         if backend in DTYPES and any(self._is_too_slow(network, count) for count in counts):
             return f"too slow: small batches take over {MAX_SLOWDOWN} times as long as in float32"
         error = disagreement(network(self._boards), self._expected)
-        return "" if error <= TOLERANCE else f"differs from float32 by {error:.3g}"
+        limit = tolerated(self._float32, self._boards, self._expected)
+        return "" if error <= limit else f"differs from float32 by {error:.3g}"
 
     def _is_too_slow(self, network: Backend, count: int) -> bool:
         boards = self._boards[:count]

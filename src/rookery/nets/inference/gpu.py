@@ -76,7 +76,9 @@ class GpuEvaluator:
         self.selfplay_evaluator = self._new_int8() if self.backend == "int8" else self
         """The evaluator for self-play games: in int8 if the backend is."""
         self._graphs: dict[int, _CapturedForward] = {}
-        self._parts = Parts("positions", MAX_BATCH, smallest=SMALLEST_BATCH)
+        self._parts = Parts(
+            "positions", MAX_BATCH, smallest=SMALLEST_BATCH, release=self._drop_graphs
+        )
 
     @property
     def backend(self) -> str:
@@ -123,6 +125,11 @@ class GpuEvaluator:
             self._graphs[size] = _CapturedForward(self, size)
         logits, wdl = self._graphs[size](torch.from_numpy(planes))
         return logits[:count].cpu().numpy(), wdl[:count].cpu().numpy()
+
+    def _drop_graphs(self) -> bool:
+        had_graphs = bool(self._graphs)
+        self._graphs.clear()
+        return had_graphs
 
     def _random_boards(self, count: int) -> Tensor:
         return torch.from_numpy(random_boards(count, self.planes_shape)).to(self.device)

@@ -4,6 +4,7 @@ cudnn's fused calls (convolution, bias, skip connection and relu in one) are abo
 torch modules. For spiking networks, `spiking_gpu` fuses everything between two convolutions.
 """
 
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -12,7 +13,6 @@ from torch import Tensor, nn
 from rookery.base import ConfigError
 from rookery.nets.build import Ensemble, PlanesShape, average
 from rookery.nets.inference.backend import (
-    TOLERANCE,
     Backend,
     BackendChoice,
     TorchBackend,
@@ -20,6 +20,7 @@ from rookery.nets.inference.backend import (
     check_outputs,
     disagreement,
     random_boards,
+    tolerated,
 )
 from rookery.nets.inference.fused_heads import FusedHeads, pad_channels
 from rookery.nets.inference.spiking_gpu import SpikingBackend
@@ -121,8 +122,10 @@ def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoic
     net, dropped = without_zero_layers(folded), {}
     device = next(net.parameters()).device
     boards = torch.from_numpy(random_boards(TRIAL_ROWS, planes_shape)).to(device)
-    expected = evaluate(new_backend("float32", net), boards)
+    reference = partial(evaluate, new_backend("float32", net))
+    expected = reference(boards)
     check_outputs(are_finite(expected), "float32")
+    limit = tolerated(reference, boards, expected)
     for backend in GPU_BACKENDS:
         if backend == "int8" or (backend in FUSED and not _can_fuse(backend, folded)):
             continue
@@ -132,7 +135,7 @@ def choose_backend(folded: nn.Module, planes_shape: PlanesShape) -> BackendChoic
             dropped[backend] = f"failed: {str(error).partition(chr(10))[0]}"
             continue
         error_size = disagreement(found, expected)
-        if error_size <= TOLERANCE:
+        if error_size <= limit:
             return BackendChoice(backend, dropped=dropped)
         dropped[backend] = f"differs from float32 by {error_size:.3g}"
     raise AssertionError("float32 agrees with itself")
