@@ -92,8 +92,8 @@ class LearningConfig:
     """distributed with all_reduce: whether gradients are sent during the backward pass, in
     buckets, or as one vector after it (powersgd: always one bucket)."""
     prefetch: int = 2
-    """Batches that a thread builds ahead of the update; 0 = each when it is needed. On one GPU
-    without trainers, batches are built on the GPU and this has no effect."""
+    """Batches that a thread builds ahead of the update; 0 = each when it is needed. On a GPU,
+    batches are built there (except by a pipeline) and this has no effect."""
     pin_memory: bool = True
     """Whether batches for a GPU are built in pinned host memory, which it reads while the host
     continues."""
@@ -104,7 +104,8 @@ class LearningConfig:
     silence_seconds: float = 10.0
     """Seconds without an answer after which a trainer counts as lost."""
     checkpoint_every: int = 200
-    """Updates between two copies of the trainers' state, used if all of them are lost."""
+    """Updates between two copies of the trainers' state, used if all of them are lost. Copies that
+    would take more than 2 % of the time are made less often."""
     retries: int = 5
     """How often learning may fail between two checkpoints, for example with a loss that is not
     finite. Each time it goes back to its last good state and continues with half the learning rate;
