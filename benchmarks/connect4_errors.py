@@ -31,8 +31,8 @@ def main() -> None:
     parser.add_argument("--devices", default="cpu")
     options = parser.parse_args()
 
+    from rookery.api import read_player_spec
     from rookery.arena import strength_test_for
-    from rookery.interface.players import read_player_spec
     from rookery.training import RunFolder
 
     rules = RunFolder(options.run).game

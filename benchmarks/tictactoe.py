@@ -27,8 +27,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
 
+    from rookery.api import read_player_spec
     from rookery.arena import strength_test_for
-    from rookery.interface.players import read_player_spec
     from rookery.training import RunFolder
 
     for seed in range(1, options.seeds + 1):

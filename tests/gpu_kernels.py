@@ -98,7 +98,7 @@ def main() -> None:
     game = load_game(name)
     roots = sample_positions(game)
     with (
-        patch("rookery.search.gpu_search.Graph", Eager),
+        patch.object(sys.modules["rookery.search.gpu_search"], "Graph", Eager),
         patch("rookery.selfplay.gpu.Graph", Eager),
     ):
         if "overflow" in flags:

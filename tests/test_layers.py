@@ -16,6 +16,7 @@ LAYERS = {
     **dict.fromkeys(["search", "replay"], 4),
     **dict.fromkeys(["selfplay", "learning", "arena"], 5),
     "training": 6,
+    "api": 7,
     "interface": 8,
 }
 FORBIDDEN = {("search", "nets"), ("replay", "nets")}

@@ -22,9 +22,9 @@ import pytest
 import torch
 
 import rookery
+from rookery.api import read_net
 from rookery.arena import SearchPlayer
 from rookery.games import load_game
-from rookery.interface.players import read_net
 from rookery.interface.uci.command_queue import CommandQueue
 from rookery.interface.uci.engine import Engine
 from rookery.learning import GpuLearner, LearningConfig

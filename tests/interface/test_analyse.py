@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from command_line import Mistake, Rookery
+from rookery.api import Analyser, analyser, read_net
+from rookery.api.analyser import PaddedEvaluator
 from rookery.base import IllegalPosition
-from rookery.interface import analysis
-from rookery.interface.analysis import Analyser, PaddedEvaluator
 from rookery.interface.line_queue import LineQueue
-from rookery.interface.players import read_net
 
 DEADLINE_SECONDS = 240
 POSITIONS = ["", "5", "1", "15", "152", "1523", "9", "95", "951", "3", "37", "375", "2", "28"] * 2
@@ -90,13 +89,13 @@ def test_an_answer_does_not_depend_on_its_batch(
     assert net is not None
     net = replace(net, search=replace(net.search, method=method), inference="float32")
     texts = ["", "4", "44", "443", "4433", "1", "17", "172", "2", "26", "263", "5", "53", "531"]
-    batched = Analyser(net).analyse([*texts, *texts])
+    batched = Analyser.of_net(net).analyse([*texts, *texts])
     assert batched[: len(texts)] == batched[len(texts) :]
-    assert Analyser(net).analyse(texts[::-1]) == batched[: len(texts)][::-1]
-    other_seed = Analyser(replace(net, seed=99))
+    assert Analyser.of_net(net).analyse(texts[::-1]) == batched[: len(texts)][::-1]
+    other_seed = Analyser.of_net(replace(net, seed=99))
     assert [other_seed.analyse([text])[0] for text in texts[:4]] == batched[:4]
-    monkeypatch.setattr(analysis, "MAX_BATCH", 3)
-    narrow = Analyser(net)
+    monkeypatch.setattr(analyser, "MAX_BATCH", 3)
+    narrow = Analyser.of_net(net)
     assert narrow.batch_size == 3 and narrow.analyse(texts[3:6]) == batched[3:6]
 
 
@@ -115,9 +114,9 @@ def test_rows_are_filled_up_to_full_batches() -> None:
 def test_many_simulations_are_searched_in_smaller_batches(finished_run: Path) -> None:
     net = read_net(f"{finished_run}:100000")
     assert net is not None
-    assert Analyser(net).batch_size < analysis.MAX_BATCH
-    small = Analyser(replace(net, simulations=10))
-    assert small.batch_size == analysis.MAX_BATCH
+    assert Analyser.of_net(net).batch_size < analyser.MAX_BATCH
+    small = Analyser.of_net(replace(net, simulations=10))
+    assert small.batch_size == analyser.MAX_BATCH
     assert isinstance(small.analyse(["55"])[0], IllegalPosition) and small.analyse([]) == []
 
 

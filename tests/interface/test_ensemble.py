@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Mistake, Rookery
+from rookery.api import read_net, read_player_spec, split_members
 from rookery.games import load_game
-from rookery.interface.players import read_net, read_player_spec, split_members
 from rookery.training import RunFolder
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from command_line import Mistake, Rookery
 from disturbed import KilledAtFirstResult
+from rookery.api import read_net, read_player_spec
 from rookery.arena import (
     MinimaxPlayer,
     Percentage,
@@ -20,7 +21,6 @@ from rookery.arena import (
 from rookery.base import ConfigError, RookeryError
 from rookery.games import load_game
 from rookery.interface.formatting import screen
-from rookery.interface.players import read_net, read_player_spec
 from rookery.interface.tables import error_table, not_best_table
 from rookery.training import RunFolder
 from rookery.training.evaluation import pool as evaluation_pool

@@ -12,7 +12,7 @@ import pytest
 
 from command_line import Mistake, Rookery
 from own_rules import marked_rules
-from rookery.interface.cli.train import free_folder
+from rookery.api import free_folder
 from rookery.interface.run_history import read_history
 from rookery.training import Stats
 

@@ -12,6 +12,7 @@ from rookery.arena.openings import Opening, draw_openings
 from rookery.arena.pairs import MatchGame, play_pairs
 from rookery.arena.player import Player
 from rookery.arena.rating.elo import EloDifference, elo_difference
+from rookery.arena.rating.estimate import RatingEstimate
 from rookery.base import ConfigError, generator
 from rookery.games import DRAW, LOSS, WIN, Game
 
@@ -87,6 +88,11 @@ class MatchReport:
     interval of `difference` is too narrow."""
     difference: EloDifference
     games: tuple[MatchGame, ...]
+
+    @property
+    def elo(self) -> RatingEstimate:
+        """The Elo difference of a over b, with its 95 % interval."""
+        return RatingEstimate(self.difference.elo, self.difference.low, self.difference.high)
 
     @property
     def faults(self) -> list[str]:

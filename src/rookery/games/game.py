@@ -22,6 +22,7 @@ It may also define
     read_position(state, text)  if a position is not just its moves, one character each
     write_position(state)       if positions have a notation of their own, such as FEN
     write_san(state, action)    if people write moves differently from `write_move`
+    turn(state)                 0 or 1, the player to move, if positions have their own notation
     read_games(text), write_games(records)    if games have a notation, such as PGN
     REPETITION_WINDOW, key(state), reversible_plies(state), set_repetitions(state, times)
                       if positions can repeat (see `repetitions`)
@@ -41,7 +42,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import ConfigError, IllegalPosition, namespace
+from rookery.base import ConfigError, IllegalPosition, generator, namespace
 
 State = Any  # one np.record of the game's STATE dtype
 States = NDArray[Any]  # [G] records
@@ -53,12 +54,20 @@ RESULTS = {"1-0": WIN, "0-1": LOSS, "1/2-1/2": DRAW, "*": ONGOING}
 RESULT_TEXTS = {result: text for text, result in RESULTS.items()}
 
 NAMES = re.compile(r"\w[\w:=. -]*")
+RANDOM_PLIES = 100
+"""Random positions are less than so many plies from the start."""
 SIZES = ("NUM_ACTIONS", "MAX_LEGAL", "MAX_PLIES", "PLANES")
 TABLES = ("NAME", "VERSION", "STATE", *SIZES, "SYMMETRIES")
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
 REPETITION_FUNCTIONS = ("key", "reversible_plies", "set_repetitions")
 TEXT_FUNCTIONS = ("show", "read_move", "write_move")
-OPTIONAL_TEXT_FUNCTIONS = ("read_position", "write_position", "read_games", "write_games")
+OPTIONAL_TEXT_FUNCTIONS = (
+    "read_position",
+    "write_position",
+    "read_games",
+    "write_games",
+    "turn",
+)
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,22 @@ class Game:
         out = np.zeros(self.max_legal, np.int32)
         count = self.rules.legal(state, out)
         return cast(list[int], out[:count].tolist())
+
+    def random_states(self, count: int, *, seed: int) -> States:
+        """Return `count` positions of random games, none of them at an end."""
+        stream, states = generator(seed, "random states"), self.new_states(count)
+        for number in range(count):
+            for _ in range(int(stream.integers(min(self.max_plies, RANDOM_PLIES)))):
+                after = states[number].copy()
+                self.rules.play(after, int(stream.choice(self.legal_actions(after))))
+                if self.rules.outcome(after) != ONGOING:
+                    break
+                states[number] = after
+        return states
+
+    def turn(self, state: State) -> int:
+        """Return the player to move in a first position: 0, or 1 if its notation says so."""
+        return int(self.notation["turn"](state)) if "turn" in self.notation else 0
 
     def position(self, text: str) -> State:
         """Return the state that `text` describes, or raise IllegalPosition."""

@@ -37,6 +37,9 @@ class RatingEstimate:
         """Width of the interval."""
         return self.high - self.low
 
+    def __str__(self) -> str:
+        return f"{self.elo:.0f} ({self.low:.0f} to {self.high:.0f})"
+
 
 def estimate_rating(
     elos: Sequence[float], rungs: Sequence[int], scores: Sequence[float]

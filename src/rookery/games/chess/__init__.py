@@ -11,7 +11,14 @@ from types import ModuleType
 from rookery.games.chess.actions import MAX_LEGAL, NUM_ACTIONS, POLICY_CELLS
 from rookery.games.chess.fen import write_position
 from rookery.games.chess.moves import legal, outcome, play
-from rookery.games.chess.notation import read_move, read_position, show, write_move, write_san
+from rookery.games.chess.notation import (
+    read_move,
+    read_position,
+    show,
+    turn,
+    write_move,
+    write_san,
+)
 from rookery.games.chess.pgn import read_games, write_games
 from rookery.games.chess.position import (
     PLANES,

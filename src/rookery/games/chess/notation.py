@@ -48,6 +48,11 @@ def show(state: State) -> str:
     return "\n".join([*rows, "  a b c d e f g h"])
 
 
+def turn(state: State) -> int:
+    """Return 0 if white is to move, 1 if black is."""
+    return int(state.black)
+
+
 def legal_actions(state: State) -> list[int]:
     """Return the legal actions of `state`."""
     out = np.zeros(MAX_LEGAL, np.int32)

@@ -49,13 +49,13 @@ def analyse(
     In chess, write a FEN, which `moves e2e4 ...` may follow.
     An empty line is the starting position.
     """
+    from rookery.api import Analyser
     from rookery.base import IllegalPosition
     from rookery.gpu import why_cpu
-    from rookery.interface.analysis import Analyser
 
     source = _source(positions, file)
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
-    analyser = Analyser(net, devices=devices)
+    analyser = Analyser.of_net(net, devices=devices)
     if why := why_cpu(devices):
         print_note(why)
     has_errors = False

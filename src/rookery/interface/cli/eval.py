@@ -23,8 +23,8 @@ from rookery.interface.cli.settings import (
 )
 
 if TYPE_CHECKING:
+    from rookery.api import NetRef
     from rookery.arena import Strength
-    from rookery.interface.players import NetRef
     from rookery.nets import OperationCount, SpikeCount
 
 SPIKING_BOARDS = 256

@@ -70,6 +70,7 @@ def match(
     trust_rules: TrustRules = False,
 ) -> None:
     """Play a match: pairs of games from the same opening, with colours swapped."""
+    from rookery.api import read_player_spec
     from rookery.arena import MatchPlan, default_plies, has_book
     from rookery.interface.game_files import (
         match_games,
@@ -77,7 +78,6 @@ def match(
         write_games,
         write_records,
     )
-    from rookery.interface.players import read_player_spec
     from rookery.training import play_match_over
 
     check_new_files(pgn, jsonl)
@@ -116,9 +116,9 @@ def match(
 
 def _game(name: str | None, texts: tuple[str, str], *, trust_rules: bool) -> "Game":
     """Return the game of the players and the option, which must agree."""
+    from rookery.api import read_net
     from rookery.base import ConfigError
     from rookery.games import load_game
-    from rookery.interface.players import read_net
 
     nets = [read_net(text, trust_rules=trust_rules) for text in texts]
     found = {net.game.name: net.game for net in nets if net is not None}

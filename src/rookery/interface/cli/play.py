@@ -38,11 +38,11 @@ def play(
     trust_rules: TrustRules = False,
 ) -> None:
     """Play against a run, or against the default opponent of a game."""
+    from rookery.api import default_opponent, is_game, read_net, read_player_spec
     from rookery.base import ConfigError
     from rookery.games import game_names, load_game
     from rookery.interface.console_game import ConsoleGame
     from rookery.interface.formatting import screen
-    from rookery.interface.players import default_opponent, is_game, read_net, read_player_spec
 
     game = load_game(against) if is_game(against) else None
     text = default_opponent(game) if game else against

@@ -111,10 +111,10 @@ def rate(
     trust_rules: TrustRules = False,
 ) -> None:
     """Rate a player in Elo, by games against opponents of known strength."""
+    from rookery.api import read_player_spec
     from rookery.arena import RatingPlan
     from rookery.base import write_atomic
     from rookery.interface.game_files import rating_games, require_notation, write_games
-    from rookery.interface.players import read_player_spec
     from rookery.training import rate_over
 
     places = evaluation_places(devices)
@@ -180,9 +180,9 @@ def rate(
 
 def _game(player: str, name: str | None, ladder: str | None, *, trust_rules: bool) -> "Game":
     """Return the game of the player's network, or of the options, or chess."""
+    from rookery.api import read_net
     from rookery.arena import load_ladder
     from rookery.games import load_game
-    from rookery.interface.players import read_net
 
     net = read_net(player, trust_rules=trust_rules)
     if net is not None and name is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rookery.interface.cli.settings import Actors, Devices, placement
+from rookery.interface.cli.settings import Actors, Devices
 
 if TYPE_CHECKING:
     from rookery.interface.watch import RunWatcher
@@ -35,6 +35,7 @@ def scale(
     ] = 120.0,
 ) -> None:
     """Change the number of actors and trainers, or the devices, of a run while it trains."""
+    from rookery.api import placement
     from rookery.base import ConfigError, RunFolderError
     from rookery.interface.formatting import program, screen
     from rookery.interface.watch import RunWatcher

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,7 @@ import typer
 from rookery.interface.printable import printable
 
 if TYPE_CHECKING:
-    from rookery.interface.players import NetRef
+    from rookery.api import NetRef
     from rookery.training import Config
 
 
@@ -191,25 +190,6 @@ def finite(numbers: object) -> dict[str, float | None]:
     return {name: each if isfinite(each) else None for name, each in vars(numbers).items()}
 
 
-def placement(devices: str, actors: str | None, cluster: str | None) -> list[str]:
-    """Return the settings of the given placement options."""
-    given = {"devices": devices, "actors": actors, "cluster": cluster}
-    return [f"run.{name}={value}" for name, value in given.items() if value]
-
-
-def start_from(game: str, recipe: str | None, devices: str) -> "Config":
-    """Return the initial settings of a new run of `game`, a name or a rules file."""
-    from rookery.games import load_game
-    from rookery.gpu import find_devices
-    from rookery.interface.players import is_game
-    from rookery.training import recipe_for
-
-    device = find_devices(devices)[0]
-    name = os.path.realpath(game) if is_game(game) and game.endswith(".py") else game
-    load_game(name)
-    return replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
-
-
 def with_options(
     config: "Config",
     minutes: float | None,
@@ -218,20 +198,18 @@ def with_options(
     iterations: int | None = None,
 ) -> "Config":
     """Return `config` with the options applied, `--set` last."""
+    from rookery.api import length_settings
     from rookery.training import apply
 
-    length = [] if minutes is None else [f"run.minutes={minutes}", "run.iterations=0"]
-    if iterations is not None:
-        length.append(f"run.iterations={iterations}")
-    return apply(config, [*length, *(settings or ())])
+    return apply(config, [*length_settings(minutes, iterations), *(settings or ())])
 
 
 def find_net(
     text: str, *, simulations: int = 100, iteration: int | None = None, trust_rules: bool
 ) -> "NetRef":
     """Return the network that `text` names, or raise ConfigError."""
+    from rookery.api import read_net
     from rookery.base import ConfigError
-    from rookery.interface.players import read_net
 
     net = read_net(
         text, simulations=simulations, iteration=iteration, others=(), trust_rules=trust_rules

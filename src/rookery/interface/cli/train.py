@@ -1,7 +1,6 @@
 """`rookery train`, `resume` and `watch`: start, continue and watch a run."""
 
 import os
-import re
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -19,9 +18,7 @@ from rookery.interface.cli.settings import (
     Recipe,
     Settings,
     TrustRules,
-    placement,
     print_device_note,
-    start_from,
     whole,
     with_options,
 )
@@ -72,9 +69,9 @@ def train(
     trust_rules: TrustRules = False,
 ) -> None:
     """Train a game in a new run folder, from scratch or from another network."""
+    from rookery.api import free_folder, placement, read_initial_weights, start_from
     from rookery.games import load_game
     from rookery.interface.formatting import screen
-    from rookery.interface.players import read_initial_weights
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
@@ -97,14 +94,6 @@ def train(
     )
     print_device_note(config.run.devices)
     train_visibly(folder, console)
-
-
-def free_folder(parent: Path, name: str) -> Path:
-    """Return the first of NAME-1, NAME-2, ... that does not exist; : and = become hyphens."""
-    number, stem = 1, re.sub("[:=]", "-", name)
-    while os.path.lexists(parent / f"{stem}-{number}"):
-        number += 1
-    return parent / f"{stem}-{number}"
 
 
 def resume(
@@ -133,6 +122,7 @@ def resume(
     trust_rules: TrustRules = False,
 ) -> None:
     """Resume a run from its last checkpoint, or from an older one in a new folder."""
+    from rookery.api import placement
     from rookery.base import ConfigError
     from rookery.interface.formatting import duration, program, screen
     from rookery.interface.run_history import read_history
@@ -177,6 +167,8 @@ def _folder_at(run: Path, at: str) -> Path:
     """Return the first of RUN-at-120, RUN-at-120-1, ... that does not exist."""
     named = run if run.name not in ("", "..") else run.resolve()
     path = named.with_name(f"{named.name}-at-{at.replace('/', '-')}")
+    from rookery.api import free_folder
+
     return free_folder(path.parent, path.name) if os.path.lexists(path) else path
 
 

@@ -11,9 +11,7 @@ from rookery.interface.cli.settings import (
     Devices,
     Recipe,
     Settings,
-    placement,
     print_device_note,
-    start_from,
     whole,
     with_options,
 )
@@ -67,6 +65,7 @@ def tune(
     ] = 0,
 ) -> None:
     """Tune settings by short runs, compared by their strength."""
+    from rookery.api import placement, start_from
     from rookery.games import load_game
     from rookery.interface.formatting import screen
     from rookery.interface.tuning import tune_visibly

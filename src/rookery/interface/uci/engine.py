@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
+from rookery.api import NetRef
 from rookery.base import ConfigError, IllegalPosition, RookeryError, available_cores
 from rookery.games import LOSS, Action, Board
-from rookery.interface.players import NetRef
 from rookery.interface.uci.command_queue import QUIT, CommandQueue
 from rookery.interface.uci.go import ENDING, GoSearch
 from rookery.interface.uci.limits import Limits, read_limits

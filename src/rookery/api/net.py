@@ -1,0 +1,77 @@
+"""A network by name, ready to evaluate positions."""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.api.players import NetRef, read_net
+from rookery.base import ConfigError
+from rookery.games import Game, load_game
+from rookery.nets import load
+from rookery.search import Evaluator, SearchConfig
+from rookery.training import PlayerSpec, game_spec
+
+Floats = NDArray[np.float32]
+
+
+class Net:
+    """A network of a game: an evaluator, and the search settings that it was trained with."""
+
+    def __init__(self, ref: NetRef, *, devices: str = "cpu") -> None:
+        self.ref, self.devices = ref, devices
+
+    @property
+    def name(self) -> str:
+        """Its name in reports."""
+        return self.ref.name
+
+    @property
+    def game(self) -> Game:
+        """The game that it plays."""
+        return self.ref.game
+
+    @property
+    def search(self) -> SearchConfig:
+        """The settings of its search."""
+        return self.ref.search
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """The network on its device; created at the first use."""
+        return self.spec(0).evaluator()
+
+    def spec(self, simulations: int) -> PlayerSpec:
+        """Return the description of a player with this network."""
+        found = self.ref.player(inference=self.ref.inference, devices=self.devices)
+        return PlayerSpec(**{**vars(found), "simulations": simulations})
+
+    def __call__(self, planes: Floats) -> tuple[Floats, Floats]:
+        """Return logits [B, A] and win-draw-loss probabilities [B, 3] of planes [B, P, H, W]."""
+        return self.evaluator(planes)
+
+    def __repr__(self) -> str:
+        return f"<Net {self.name} of {self.game.name} on {self.devices}>"
+
+
+def load_net(name: str | Path, *, devices: str = "cpu", trust_rules: bool = False) -> Net:
+    """Return a network: of a run folder, `RUN@20`, a weights file, a game's own, or `A+B`.
+
+    `devices` is where it runs: cpu, cuda:0 or auto. `trust_rules` allows executing the rules file
+    of a run from somewhere else.
+    """
+    text = str(name)
+    if text.endswith(".safetensors") and not Path(text).is_dir():
+        return Net(_from_file(Path(text)), devices=devices)
+    ref = read_net(text, others=(), trust_rules=trust_rules)
+    if ref is None:
+        raise ConfigError(f"{text} is a player without a network; give a run folder or a game")
+    return Net(ref, devices=devices)
+
+
+def _from_file(path: Path) -> NetRef:
+    weights = load(path)
+    game = load_game(weights.header.game.name)
+    weights.check(game_spec(game))
+    return NetRef(path.name, game, SearchConfig(), lambda: weights, 0)

@@ -1,0 +1,203 @@
+"""`import rookery as rk`: networks, analysis, search, training and matches in a few words."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rookery as rk
+from rookery.api import Candidate
+
+TINY = {
+    "net.width": 8,
+    "net.depth": 1,
+    "selfplay.games": 32,
+    "selfplay.simulations": 4,
+    "run.strength_every": 0,
+    "run.elo_games": 0,
+    "learning.batch_size": 32,
+    "learning.compiled": False,
+}
+
+
+def even(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Evaluate all moves and results alike."""
+    return np.zeros((len(planes), 9), np.float32), np.full((len(planes), 3), 1 / 3, np.float32)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> rk.Run:
+    seen: list[rk.Progress] = []
+    folder = tmp_path_factory.mktemp("api") / "run"
+    made = rk.train(
+        "tictactoe",
+        iterations=2,
+        minutes=0,
+        settings=TINY,
+        run=folder,
+        devices="cpu",
+        progress=seen.append,
+    )
+    assert seen and seen[-1].iteration == 2 and made.path == folder
+    return made
+
+
+def test_importing_the_package_alone_is_fast() -> None:
+    code = "import sys, rookery; assert rookery.__all__; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "numba", "numpy", "rookery.api"} & set(done.stdout.split())
+
+
+def test_every_public_name_exists_and_no_other() -> None:
+    for name in rk.__all__:
+        assert getattr(rk, name) is not None and name in dir(rk)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = rk.nothing  # type: ignore[attr-defined]
+
+
+def test_search_is_the_function_whatever_was_imported_before() -> None:
+    code = "import rookery.search, rookery as rk; print(rk.search.__module__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "rookery.api.searching"
+
+
+def test_an_own_evaluator_finds_the_winning_move() -> None:
+    board = rk.Board("tictactoe", "1425")
+    found = rk.analyse(board, even, simulations=50)
+    assert found.move == "3" and found.value == 1 and found.wdl == (1, 0, 0)
+    assert found.lines[0] == Candidate("3", found.policy["3"], found.visits["3"])
+    board.push(found.move)
+    assert board.outcome == 1
+
+
+def test_several_boards_are_analysed_at_once_and_alike() -> None:
+    boards = [rk.Board("tictactoe", text) for text in ("", "5", "1425", "12")]
+    together = rk.analyse(boards, even, simulations=20)
+    assert together == [rk.analyse(board, even, simulations=20) for board in boards]
+    assert sum(together[1].visits.values()) == 20
+    assert rk.analyse([], even) == []
+
+
+def test_what_cannot_be_analysed_is_an_error(run: rk.Run) -> None:
+    with pytest.raises(rk.IllegalPosition, match="the game is over"):
+        rk.analyse(rk.Board("tictactoe", "14253"), even)
+    with pytest.raises(rk.ConfigError, match="plays tictactoe, not connect4"):
+        rk.analyse(rk.Board("connect4"), run.net())
+    with pytest.raises(rk.ConfigError, match="simulations is 0"):
+        rk.analyse(rk.Board("tictactoe"), even, simulations=0)
+
+
+def test_a_batch_of_states_is_searched_as_arrays() -> None:
+    game = rk.load_game("tictactoe")
+    states = game.random_states(40, seed=1)
+    found = rk.search(states, even, simulations=24, game=game)
+    assert len(found) == 40 and found.policy.shape == found.visits.shape == (40, 9)
+    np.testing.assert_allclose(found.wdl.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(found.wdl[:, 0] - found.wdl[:, 2], found.values, atol=1e-5)
+    for state, action in zip(states, found.actions, strict=True):
+        assert action in game.legal_actions(state)
+    again = game.random_states(40, seed=1)
+    assert again.tobytes() == states.tobytes()
+    assert game.random_states(40, seed=2).tobytes() != states.tobytes()
+
+
+def test_states_that_cannot_be_searched_are_errors() -> None:
+    game = rk.load_game("tictactoe")
+    states = game.random_states(3, seed=1)
+    with pytest.raises(rk.ConfigError, match="which game the evaluator plays"):
+        rk.search(states, even)
+    with pytest.raises(rk.ConfigError, match="not of connect4"):
+        rk.search(states, even, game="connect4")
+    with pytest.raises(rk.ConfigError, match="no states"):
+        rk.search(states[:0], even, game=game)
+    states[1] = rk.Board("tictactoe", "14253").state
+    with pytest.raises(rk.IllegalPosition, match="state 1: the game is over"):
+        rk.search(states, even, game=game)
+
+
+def test_an_analysis_deepens_until_it_is_stopped_or_proved() -> None:
+    with rk.Analysis(rk.Board("connect4", "44"), uniform, lines=3) as analysis:
+        nodes = []
+        for info in analysis:
+            nodes.append(info.nodes)
+            if info.nodes > 2000:
+                break
+    assert nodes == sorted(nodes) and info.depth > 0 and info.seconds > 0
+    assert len(info.lines) == 3 and info.move == info.lines[0].move == info.lines[0].variation[0]
+    assert list(analysis) == []
+    (*_, last) = rk.Analysis(rk.Board("tictactoe", "1425"), even)
+    assert last.lines[0].wdl == (1, 0, 0) and last.move == "3"
+
+
+def uniform(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros((len(planes), 7), np.float32), np.full((len(planes), 3), 1 / 3, np.float32)
+
+
+def test_a_run_has_statistics_networks_and_a_name(run: rk.Run) -> None:
+    stats = run.stats()
+    assert [line["iteration"] for line in stats] == [1, 2] and len(stats[:1]) == 1
+    columns = stats.to_numpy()
+    assert columns["iteration"].tolist() == [1, 2] and columns["selfplay.games"].min() > 0
+    assert "started" in {line["kind"] for line in stats.lines}
+    assert repr(run) == f"<Run {run.path} of tictactoe, 2 iterations>"
+    assert run.net().game.name == "tictactoe" and run.net(2).name == run.path.name
+    logits, wdl = run.net()(np.zeros((3, *run.game.planes_shape), np.float32))
+    assert logits.shape == (3, 9) and wdl.sum(axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_without_pandas_the_error_says_what_to_do(
+    run: rk.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(rk.ConfigError, match="needs pandas"):
+        run.stats().to_pandas()
+
+
+def test_a_run_is_resumed_and_opened_again(run: rk.Run, tmp_path: Path) -> None:
+    made = rk.train(
+        "tictactoe", iterations=1, minutes=0, settings=TINY, run=tmp_path / "a", devices="cpu"
+    )
+    longer = made.resume(iterations=3)
+    assert len(longer.stats()) == 3
+    assert len(rk.open_run(str(tmp_path / "a")).stats()) == 3
+    with pytest.raises(rk.RookeryError):
+        rk.open_run(tmp_path / "nothing")
+
+
+def test_training_can_be_stopped_from_the_callback(tmp_path: Path) -> None:
+    def stop(progress: rk.Progress) -> None:
+        if progress.iteration >= 2:
+            raise rk.Stopped
+
+    run = rk.train(
+        "tictactoe", minutes=5, settings=TINY, run=tmp_path / "run", devices="cpu", progress=stop
+    )
+    assert 1 <= len(run.stats()) <= 3
+
+
+def test_weights_files_and_averages_are_networks(run: rk.Run) -> None:
+    file = run.path / "weights" / "000002.safetensors"
+    planes: Any = np.random.default_rng(1).random((4, *run.game.planes_shape)).astype(np.float32)
+    expected = run.net()(planes)
+    for net in (
+        rk.load_net(file),
+        rk.load_net(f"{run.path}@2"),
+        rk.load_net(f"{run.path}+{run.path}"),
+    ):
+        np.testing.assert_allclose(net(planes)[1], expected[1], atol=1e-4)
+    with pytest.raises(rk.ConfigError, match="player without a network"):
+        rk.load_net("minimax:4")
+
+
+def test_a_match_between_any_two_kinds_of_players(run: rk.Run) -> None:
+    report = rk.match(run, "random", games=4, simulations=4)
+    assert report.total.games == 4
+    assert report.elo.low <= report.elo.elo <= report.elo.high
+    assert str(report.elo).startswith(f"{report.elo.elo:.0f} (")
+    assert rk.match(run.net(), run, games=2, simulations=2).a == run.path.name
+    with pytest.raises(rk.ConfigError, match="name the game"):
+        rk.match("random", "minimax:1")
+    assert rk.match("minimax:1", "random", games=2, game="tictactoe").total.games == 2
