@@ -18,8 +18,10 @@ def test_the_examples_of_the_docstring_run() -> None:
 def test_a_game_ends_with_an_outcome_for_the_first_player() -> None:
     board = rk.Board("tictactoe", "1425")
     assert board.outcome is None and not board.is_over
+    won = rk.Board("tictactoe", "14253")
+    assert (won.outcome, won.is_over, won.legal_moves) == (1, True, [])
     board.push("3")
-    assert (board.outcome, board.is_over, board.legal_moves) == (1, True, [])
+    assert board == won
     with pytest.raises(rk.IllegalPosition, match="the game is over"):
         board.push("6")
     lost = rk.Board("tictactoe", "142586")
