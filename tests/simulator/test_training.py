@@ -8,7 +8,7 @@ import torch
 
 from rookery.base import RunFolderError
 from rookery.gpu import Graph
-from rookery.learning import gpu_learner
+from rookery.learning import captured
 from rookery.selfplay import GpuSelfPlay, Played, SelfPlayConfig
 from rookery.training import (
     InitialWeights,
@@ -187,11 +187,11 @@ def test_a_batch_that_does_not_fit_is_computed_in_parts(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_little_memory(update: Any, device: torch.device) -> Graph:
-        if update.__self__.config.accumulate < 4:
+        if update.__self__._learner.config.accumulate < 4:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return Graph(update, device)
 
-    monkeypatch.setattr(gpu_learner, "Graph", with_little_memory)
+    monkeypatch.setattr(captured, "Graph", with_little_memory)
     loop = new_loop(folder)
     loop.train()
     assert loop.learner.config.accumulate == 4

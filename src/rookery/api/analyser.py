@@ -77,13 +77,11 @@ class Found:
 
 
 @overload
-def analyse(
-    boards: Board, net: Net | Evaluator | str, *, simulations: int = 100
-) -> Found: ...  # pragma: no cover
+def analyse(boards: Board, net: Net | Evaluator | str, *, simulations: int = 100) -> Found: ...
 @overload
 def analyse(
     boards: Sequence[Board], net: Net | Evaluator | str, *, simulations: int = 100
-) -> list[Found]: ...  # pragma: no cover
+) -> list[Found]: ...
 def analyse(
     boards: Board | Sequence[Board], net: Net | Evaluator | str, *, simulations: int = 100
 ) -> Found | list[Found]:
@@ -98,9 +96,9 @@ def analyse(
     if not 1 <= simulations <= MAX_SIMULATIONS:
         raise ConfigError(f"simulations is {simulations}, expected 1 to {MAX_SIMULATIONS}")
     net = load_net(net) if isinstance(net, str) else net
-    game, other = asked[0].game, net.game if isinstance(net, Net) else asked[0].game
-    if names := {board.game.name for board in asked} - {other.name}:
-        raise ConfigError(f"the network plays {other.name}, not {min(names)}")
+    game = net.game if isinstance(net, Net) else asked[0].game
+    if others := {board.game.name for board in asked} - {game.name}:
+        raise ConfigError(f"the network plays {game.name}, not {min(others)}")
     analyser = Analyser(
         game,
         net.evaluator if isinstance(net, Net) else net,

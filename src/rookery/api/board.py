@@ -107,11 +107,9 @@ class Board:
         return (
             isinstance(other, Board)
             and self.game.name == other.game.name
-            and self.played.first == other.played.first
+            and self.played.first.tobytes() == other.played.first.tobytes()
             and self.played.actions == other.played.actions
         )
-
-    __hash__ = None  # type: ignore[assignment]  # boards change
 
     def __str__(self) -> str:
         return self.game.show(self.state)

@@ -1,5 +1,6 @@
 """A network by name, ready to evaluate positions."""
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -44,8 +45,8 @@ class Net:
 
     def spec(self, simulations: int) -> PlayerSpec:
         """Return the description of a player with this network."""
-        found = self.ref.player(inference=self.ref.inference, devices=self.devices)
-        return PlayerSpec(**{**vars(found), "simulations": simulations})
+        ref = replace(self.ref, simulations=simulations)
+        return ref.player(inference=ref.inference, devices=self.devices)
 
     def __call__(self, planes: Floats) -> tuple[Floats, Floats]:
         """Return logits [B, A] and win-draw-loss probabilities [B, 3] of planes [B, P, H, W]."""
