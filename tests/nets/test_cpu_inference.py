@@ -173,7 +173,7 @@ def test_a_slow_backend_costs_three_boards_or_a_second(
 def test_a_backend_that_disagrees_is_dropped_even_on_an_untrained_network(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cpu_backends, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(shared, "MOST_TOLERANCE", 1e-7)
     net = build_net(NetConfig(width=8, depth=2), *CONNECT4)
     choice = CpuEvaluator(net, CONNECT4[0], batch_size=16).choice
     assert choice.backend == "float32"

@@ -44,6 +44,9 @@ class GradientComputer:
     def settle(self, update: int, *, is_last: bool) -> None:
         """Do what is left after the step of `update`: nothing, without other ranks."""
 
+    def close(self) -> None:
+        """Undo what this object has changed in the network: nothing, without other ranks."""
+
     def _weighted(self, batch: Batch, weight: float) -> Losses:
         """Set the gradients to `weight` times those of the batch's mean loss."""
         self.net.zero_grad(set_to_none=True)

@@ -61,6 +61,10 @@ class DdpGradients(RankGradients):
         finally:
             self._group.traffic.blocked += time.perf_counter() - self._last_bucket
 
+    def close(self) -> None:
+        """Free the DDP. Its hooks in the network would fail later if a backward pass was broken."""
+        self._forward = self.net
+
     def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
         return nullcontext() if is_last else self._forward.no_sync()
 

@@ -86,6 +86,7 @@ class RankLearner(Learner):
 
     def leave(self) -> None:
         """Leave the group, so that no rank waits for this one."""
+        self._gradients.close()
         if self._group is not None:
             self._group.close()
             self._group = None
