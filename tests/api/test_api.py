@@ -86,8 +86,13 @@ def test_what_cannot_be_analysed_is_an_error(run: rk.Run) -> None:
         rk.analyse(rk.Board("tictactoe", "14253"), even)
     with pytest.raises(rk.ConfigError, match="plays tictactoe, not connect4"):
         rk.analyse(rk.Board("connect4"), run.net())
-    with pytest.raises(rk.ConfigError, match="simulations is 0"):
-        rk.analyse(rk.Board("tictactoe"), even, simulations=0)
+    with pytest.raises(rk.ConfigError, match="different games: tictactoe and connect4"):
+        rk.analyse([rk.Board("tictactoe"), rk.Board("connect4")], even)
+    for simulations in (0, 10**18):
+        with pytest.raises(rk.ConfigError, match=f"simulations is {simulations}, expected"):
+            rk.analyse(rk.Board("tictactoe"), even, simulations=simulations)
+        with pytest.raises(rk.ConfigError, match=f"simulations is {simulations}, expected"):
+            rk.search(run.game.new_states(1), even, simulations=simulations, game=run.game)
 
 
 def test_a_batch_of_states_is_searched_as_arrays() -> None:

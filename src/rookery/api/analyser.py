@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.api.board import Board
-from rookery.api.net import Net, load_net
+from rookery.api.net import Net, as_net, check_simulations, parts_of
 from rookery.api.players import NetRef
-from rookery.base import MAX_SIMULATIONS, ConfigError, IllegalPosition
+from rookery.base import ConfigError, IllegalPosition
 from rookery.games import ONGOING, Game
 from rookery.games import Board as GameBoard
 from rookery.search import (
@@ -93,16 +93,15 @@ def analyse(
     asked = [boards] if isinstance(boards, Board) else list(boards)
     if not asked:
         return []
-    if not 1 <= simulations <= MAX_SIMULATIONS:
-        raise ConfigError(f"simulations is {simulations}, expected 1 to {MAX_SIMULATIONS}")
-    net = load_net(net) if isinstance(net, str) else net
-    game = net.game if isinstance(net, Net) else asked[0].game
+    check_simulations(simulations)
+    game = asked[0].game
     if others := {board.game.name for board in asked} - {game.name}:
-        raise ConfigError(f"the network plays {game.name}, not {min(others)}")
+        raise ConfigError(f"the boards are of different games: {game.name} and {min(others)}")
+    evaluator, config = parts_of(as_net(net), game)
     analyser = Analyser(
         game,
-        net.evaluator if isinstance(net, Net) else net,
-        search=net.search if isinstance(net, Net) else SearchConfig(),
+        evaluator,
+        search=config,
         simulations=simulations,
         batch_size=len(asked),
     )

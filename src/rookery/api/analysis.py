@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from rookery.api.board import Board
-from rookery.api.net import Net, load_net
-from rookery.base import MAX_SIMULATIONS, ConfigError, IllegalPosition
+from rookery.api.net import Net, as_net, parts_of
+from rookery.base import MAX_SIMULATIONS, IllegalPosition
 from rookery.games import Action
 from rookery.games import Board as GameBoard
-from rookery.search import AnalysisSearch, Evaluator, SearchConfig, Variation, nodes_in_memory
+from rookery.search import AnalysisSearch, Evaluator, Variation, nodes_in_memory
 
 MEMORY_MB = 256
 SECONDS_BETWEEN = 0.05
@@ -72,14 +72,12 @@ class Analysis:
         """
         if board.is_over:
             raise IllegalPosition("the game is over in this position; there is no move to find")
-        net = load_net(net) if isinstance(net, str) else net
-        if isinstance(net, Net) and net.game.name != board.game.name:
-            raise ConfigError(f"{net.name} plays {net.game.name}, not {board.game.name}")
+        evaluator, config = parts_of(as_net(net), board.game)
         self._board, self._lines = board.copy(), lines
         self._search = AnalysisSearch(
             board.game,
-            net.evaluator if isinstance(net, Net) else net,
-            config=net.search if isinstance(net, Net) else SearchConfig(),
+            evaluator,
+            config=config,
             max_nodes=nodes_in_memory(board.game, memory_mb),
         )
         self._search.set_position(board.state, board.played.repetitions)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.api.players import NetRef, read_net
-from rookery.base import ConfigError
+from rookery.base import MAX_SIMULATIONS, ConfigError
 from rookery.games import Game, load_game
 from rookery.nets import load
 from rookery.search import Evaluator, SearchConfig
@@ -69,6 +69,26 @@ def load_net(name: str | Path, *, devices: str = "cpu", trust_rules: bool = Fals
     if ref is None:
         raise ConfigError(f"{text} is a player without a network; give a run folder or a game")
     return Net(ref, devices=devices)
+
+
+def as_net(net: Net | Evaluator | str) -> Net | Evaluator:
+    """Return the network of a name; others as they are."""
+    return load_net(net) if isinstance(net, str) else net
+
+
+def parts_of(net: Net | Evaluator, game: Game) -> tuple[Evaluator, SearchConfig]:
+    """Return the evaluator and the search settings, or ConfigError if it plays another game."""
+    if not isinstance(net, Net):
+        return net, SearchConfig()
+    if net.game.name != game.name:
+        raise ConfigError(f"{net.name} plays {net.game.name}, not {game.name}")
+    return net.evaluator, net.search
+
+
+def check_simulations(simulations: int) -> None:
+    """Refuse a number of simulations that a search cannot have."""
+    if not 1 <= simulations <= MAX_SIMULATIONS:
+        raise ConfigError(f"simulations is {simulations}, expected 1 to {MAX_SIMULATIONS}")
 
 
 def _from_file(path: Path) -> NetRef:

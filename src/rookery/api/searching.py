@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.api.net import Net, load_net
+from rookery.api.analyser import TREES_MB
+from rookery.api.net import Net, as_net, check_simulations, parts_of
 from rookery.base import ConfigError, IllegalPosition
 from rookery.games import ONGOING, Game, Repetitions, States, load_game, new_repetitions
 from rookery.search import Evaluator, SearchConfig, new_search, nodes_in_memory
 
 MAX_BATCH = 512
-TREES_MB = 1024
-"""Memory of all trees: many simulations leave room for fewer positions at once."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +50,16 @@ def search(
     probabilities [B, 3]; then `game` says which game it plays. `repetitions` are the positions
     before the states, in games that count them.
     """
-    if simulations < 1:
-        raise ConfigError(f"simulations is {simulations}, expected 1 or more")
-    net = load_net(net) if isinstance(net, str) else net
+    check_simulations(simulations)
+    net = as_net(net)
     rules = _game(net, game)
     _check(states, rules)
-    config = settings or (net.search if isinstance(net, Net) else SearchConfig())
+    evaluator, usual = parts_of(net, rules)
     size = max(1, min(MAX_BATCH, len(states), nodes_in_memory(rules, TREES_MB) // simulations))
     trees = new_search(
         rules,
-        net.evaluator if isinstance(net, Net) else net,
-        config=config,
+        evaluator,
+        config=settings or usual,
         num_games=size,
         max_simulations=simulations,
         explore=False,
@@ -92,10 +90,7 @@ def _game(net: Net | Evaluator, game: Game | str | None) -> Game:
         if not isinstance(net, Net):
             raise ConfigError("say which game the evaluator plays, as in game='connect4'")
         return net.game
-    found = load_game(game) if isinstance(game, str) else game
-    if isinstance(net, Net) and net.game.name != found.name:
-        raise ConfigError(f"{net.name} plays {net.game.name}, not {found.name}")
-    return found
+    return load_game(game) if isinstance(game, str) else game
 
 
 def _check(states: States, game: Game) -> None:

@@ -55,7 +55,7 @@ RESULT_TEXTS = {result: text for text, result in RESULTS.items()}
 
 NAMES = re.compile(r"\w[\w:=. -]*")
 RANDOM_PLIES = 100
-"""Random positions are less than so many plies from the start."""
+"""Random positions are fewer plies than this from the start."""
 SIZES = ("NUM_ACTIONS", "MAX_LEGAL", "MAX_PLIES", "PLANES")
 TABLES = ("NAME", "VERSION", "STATE", *SIZES, "SYMMETRIES")
 FUNCTIONS = ("start", "legal", "play", "outcome", "planes")
