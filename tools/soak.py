@@ -1,12 +1,13 @@
 """A training run under random faults, compared with an undisturbed one.
 
     python tools/soak.py [--faults 1000] [--every 5.4] [--seed 1] [--partitions 5]
-                         [--folder DIR] [--json FILE]
+                         [--undisturbed 3] [--compare DIR] [--folder DIR] [--json FILE]
 
 Trains Tic-Tac-Toe with two actors, two trainers and measurements of strength while faults are
-injected at random, by a seed; ends the run in order, repeats it without faults, and checks what
-docs/reliability.md promises. Prints the faults, the figures and one line per check; the exit code
-is 1 if a check fails. Needs Linux; without root, some kinds of faults are left out.
+injected at random, by a seed; ends the run in order, repeats it without faults from other seeds,
+and checks what docs/reliability.md promises. Prints the faults, the figures and one line per
+check; the exit code is 1 if a check fails. Needs Linux; without root, some kinds of faults are left
+out.
 """
 
 import argparse
@@ -223,12 +224,15 @@ def finish(run: TrainingRun) -> tuple[int, Check]:
     return iteration, Check(what, stopped == finished == 0 and is_gone)
 
 
-def undisturbed_run(folder: Path, iterations: int) -> tuple[TrainingRun, int | None]:
-    """Make as many iterations without faults; return the run and its exit code."""
+def undisturbed_run(folder: Path, iterations: int, seed: int) -> Path:
+    """Make as many iterations without faults; return the folder of the run."""
+    print(f"undisturbed run of {iterations} iterations, seed {seed}", flush=True)
     run = TrainingRun(folder, None)
     try:
-        run.start(f"run.iterations={iterations}")
-        return run, run.wait(3600.0 + 5.0 * iterations)
+        run.start(f"run.iterations={iterations}", f"run.seed={seed}")
+        code = run.wait(3600.0 + 5.0 * iterations)
+        assert code == 0, f"an undisturbed run ended with exit code {code}: {run.output}"
+        return run.path
     finally:
         run.kill_all()
 
@@ -264,8 +268,12 @@ def soak(options: argparse.Namespace, folder: Path) -> tuple[dict[str, object], 
             iteration, ended = finish(run)
         finally:
             run.kill_all()
-        print(f"undisturbed run of {iteration} iterations", flush=True)
-        other, code = undisturbed_run(folder / "undisturbed", iteration)
+        others = [
+            undisturbed_run(folder / f"undisturbed-{seed}", iteration, seed)
+            for seed in range(1, options.undisturbed + 1)
+        ]
+        if options.compare:
+            others += sorted(path.parent for path in options.compare.rglob("stats.jsonl"))
         checks = [
             check_rows(run.path),
             check_updates(run.path),
@@ -274,7 +282,7 @@ def soak(options: argparse.Namespace, folder: Path) -> tuple[dict[str, object], 
             *check_growth(campaign.samples),
             check_outputs(run.output, run.control, campaign.faults.may_fail),
             check_pauses(campaign.samples),
-            check_strength(run.path, other.path, code),
+            check_strength(run.path, others),
         ]
         figures: dict[str, object] = {
             "faults": dict(campaign.faults.counts),
@@ -293,6 +301,8 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=5.4, help="seconds between two faults")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--partitions", type=int, default=5, help="cuts between two hosts")
+    parser.add_argument("--undisturbed", type=int, default=3, help="runs without faults")
+    parser.add_argument("--compare", type=Path, help="folder with more runs without faults")
     parser.add_argument("--folder", type=Path, help="new folder for runs and outputs")
     parser.add_argument("--json", type=Path, help="file for figures and checks")
     options = parser.parse_args()

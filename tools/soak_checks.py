@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, stdev
 from typing import Any
 
 import psutil
@@ -23,7 +23,9 @@ MAX_PAUSE_SECONDS = 120.0
 MIN_SAMPLES = 40
 """Samples of one life of the coordinator from which growth can be judged."""
 MEASUREMENTS = 10
-"""Measurements of strength at the end of a run that show its noise."""
+"""Measurements whose mean is the strength at the end of a run."""
+_STUDENT = {2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 10: 2.23}
+"""Student's t, 95 % on both sides, by its degrees of freedom."""
 TOLERANCE = {"memory_mb": 24.0, "files": 4.0, "threads": 4.0}
 """Growth within one life that is no leak: workers come and go, caches fill."""
 
@@ -158,23 +160,30 @@ def check_pauses(samples: Sequence[Sample]) -> Check:
     return Check(what, longest <= MAX_PAUSE_SECONDS)
 
 
-def check_strength(run: Path, other: Path, code: int | None) -> Check:
-    """Compare the last measurements with those of an undisturbed run: their ranges must overlap.
+def check_strength(run: Path, others: Sequence[Path]) -> Check:
+    """Compare the strength at the end with that of undisturbed runs from other seeds.
 
-    Every position of the game is measured, so that noise comes from training alone.
+    A run is within their noise if it lies in the interval in which one more of them would lie with
+    a probability of 95 %. All are compared after as many iterations.
     """
-    measured = [
-        [line["strength"]["errors"] for line in _lines(each, "strength")][-MEASUREMENTS:]
-        for each in (run, other)
+    series = [_errors(each) for each in (run, *others)]
+    last = min(max(each, default=0) for each in series)
+    ends = [
+        [each[number] for number in sorted(each) if number <= last][-MEASUREMENTS:]
+        for each in series
     ]
-    if code != 0 or not all(measured):
-        return Check(f"strength: not measured, the undisturbed run ended with {code}", False)
-    texts = [f"{min(errors):.1f} to {max(errors):.1f} %" for errors in measured]
-    what = f"strength: errors {texts[0]}, undisturbed {texts[1]}"
-    if min(map(len, measured)) < MEASUREMENTS:
-        return Check(f"{what}; not judged by less than {MEASUREMENTS} measurements", True)
-    is_alike = min(measured[0]) <= max(measured[1]) and min(measured[1]) <= max(measured[0])
-    return Check(what, is_alike)
+    if len(others) < 3 or min(map(len, ends)) < MEASUREMENTS:
+        return Check("strength: not judged by so few runs or measurements", True)
+    errors, *undisturbed = map(mean, ends)
+    what = (
+        f"strength: errors {errors:.1f} % with faults, "
+        f"{', '.join(f'{each:.1f}' for each in undisturbed)} % without, after {last} iterations"
+    )
+    number = len(undisturbed)
+    noise = stdev(undisturbed) * (1 + 1 / number) ** 0.5 * _STUDENT[min(number - 1, 10)]
+    low, high = (mean(undisturbed) + sign * noise for sign in (-1, 1))
+    what += f": one more would be in {max(low, 0):.1f} to {high:.1f} %"
+    return Check(what, low <= errors <= high)
 
 
 def count_events(run: Path) -> dict[str, int]:
@@ -197,6 +206,11 @@ def print_checks(checks: Sequence[Check]) -> None:
 
 def _lines(run: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in Stats(run).lines() if line["kind"] == kind]
+
+
+def _errors(run: Path) -> dict[int, float]:
+    """Return the measurements of strength by their iterations."""
+    return {line["iteration"]: line["strength"]["errors"] for line in _lines(run, "strength")}
 
 
 def _checkpoint(run: Path) -> Checkpoint:

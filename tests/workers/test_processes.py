@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from multiprocessing import forkserver
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -177,10 +179,60 @@ def test_no_worker_outlives_a_killed_coordinator_even_if_it_hangs(tmp_path: Path
         assert len(pids) == 2 and all(map(psutil.pid_exists, pids))
         os.kill(pids[0], signal.SIGSTOP)
         parent.kill()
-        deadline = time.monotonic() + 5.0
-        while any(map(_is_alive, pids)) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not any(map(_is_alive, pids))
+        _wait_until(lambda: not any(map(_is_alive, pids)))
+
+
+SLOW_PARENT = """
+import os, threading
+from multiprocessing import forkserver
+import worker_functions
+from rookery.workers import ProcessWorker, processes
+if __name__ == "__main__":
+    processes.preload("slow_to_import")
+    start = threading.Thread(target=ProcessWorker, args=("actor", worker_functions.count, 1))
+    start.start()
+    while forkserver._forkserver._forkserver_pid is None:
+        pass
+    print(forkserver._forkserver._forkserver_pid, flush=True)
+    start.join()
+"""
+
+
+def test_the_server_of_workers_ends_with_its_coordinator_while_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "slow_to_import.py").write_text(
+        f"from pathlib import Path\nPath({str(tmp_path / 'begun')!r}).touch()\n"
+        "import time\ntime.sleep(30)\n"
+    )
+    script = tmp_path / "parent.py"
+    script.write_text(SLOW_PARENT)
+    paths = [str(tmp_path), str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, env=environment
+    ) as parent:
+        assert parent.stdout is not None
+        server = int(parent.stdout.readline())
+        _wait_until((tmp_path / "begun").exists)
+        assert _is_alive(server)
+        parent.kill()
+        _wait_until(lambda: not _is_alive(server))
+
+
+def test_the_thread_that_starts_the_first_worker_may_end(observe: Callable[..., Observed]) -> None:
+    server: Any = forkserver._forkserver
+    server._stop()
+    with ThreadPoolExecutor(1) as other_thread:
+        observed = other_thread.submit(observe, worker_functions.count).result()
+    observed.wait_until_ready()
+    observed.poll_until(lambda: len(observed.counts(0)) > 3)
+    assert not observed.events
+
+
+def _wait_until(is_so: Callable[[], bool], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def _is_alive(pid: int) -> bool:

@@ -2,8 +2,8 @@
 
 On Linux they are forked from a server process that has imported everything once: a worker starts
 within milliseconds and shares the memory of the imported code. Elsewhere each imports for itself.
-A worker ends with its coordinator, however that ends: the server ends and the kernel kills its
-children, and the worker's pipe breaks.
+A worker ends with its coordinator, however that ends: the kernel kills the server with the
+coordinator and the workers with the server, and the worker's pipe breaks.
 """
 
 import ctypes
@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
@@ -35,6 +36,11 @@ if sys.platform == "linux":
 else:
     _CONTEXT = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
+_IMPORTED_FIRST = "rookery.server_of_workers"
+_CONTEXT.set_forkserver_preload([_IMPORTED_FIRST])
+_STARTER = ThreadPoolExecutor(1, "start server")
+"""Starts the server: the kernel would kill it with the thread that started it, and this one stays
+until the end."""
 KILL_SECONDS = 5.0
 THREAD_VARIABLES = {"torch": "OMP_NUM_THREADS", "numba": "NUMBA_NUM_THREADS"}
 
@@ -58,7 +64,14 @@ class ProcessWorker(Worker):
         self._damage = ""
         self._process = _CONTEXT.Process(
             target=_run,
-            args=(theirs, {**os.environ, **environment}, function, job, heartbeat_seconds),
+            args=(
+                theirs,
+                _start_server(),
+                {**os.environ, **environment},
+                function,
+                job,
+                heartbeat_seconds,
+            ),
             name=name,
             daemon=True,
         )
@@ -118,11 +131,21 @@ def thread_limits(threads: int) -> dict[str, str]:
 
 def preload(module: str) -> None:
     """Import `module` once, in the process from which workers are forked."""
-    _CONTEXT.set_forkserver_preload([module])
+    _CONTEXT.set_forkserver_preload([_IMPORTED_FIRST, module])
+
+
+def _start_server() -> int | None:
+    """Start the process from which workers are forked, if there is none; return its number."""
+    if sys.platform != "linux":
+        return None
+    _STARTER.submit(forkserver.ensure_running).result()
+    server: Any = forkserver._forkserver
+    return int(server._forkserver_pid)
 
 
 def _run(
     connection: Connection,
+    server: int | None,
     environment: dict[str, str],
     function: WorkerFunction[Job],
     job: Job,
@@ -132,6 +155,8 @@ def _run(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:  # it ended before this line
+            os._exit(0)
         _let_server_end()
         # A lock that Numba creates would otherwise be left behind when this process is killed.
         multiprocessing.set_start_method("fork", force=True)
