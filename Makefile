@@ -58,7 +58,7 @@ test-slow: dev
 fuzz: dev
 	ROOKERY_FUZZ=100000 $(BIN)/pytest -n auto tests/fuzz
 
-# Three hours on two cores: 1,000 random faults against a training run, which is then repeated without.
+# Five hours on two cores: 1,000 random faults against a training run, then three without.
 soak: dev
 	$(BIN)/python tools/soak.py
 

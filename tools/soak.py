@@ -270,7 +270,7 @@ def soak(options: argparse.Namespace, folder: Path) -> tuple[dict[str, object], 
             run.kill_all()
         others = [
             undisturbed_run(folder / f"undisturbed-{seed}", iteration, seed)
-            for seed in range(1, options.undisturbed + 1)
+            for seed in range(2, options.undisturbed + 2)
         ]
         if options.compare:
             others += sorted(path.parent for path in options.compare.rglob("stats.jsonl"))
