@@ -256,7 +256,7 @@ def cells(row: dict[str, Any]) -> list[str]:
             for each in totals
         ),
         f"{totals[0]['number']:,}",
-        f"{elo['elo']:.0f} ({elo['low']} to {elo['high']})" if elo else "-",
+        f"{elo['elo']:.0f} ({elo['low']:.0f} to {elo['high']:.0f})" if elo else "-",
     ]
 
 

@@ -112,7 +112,7 @@ def row(path: Path, devices: str, speed: float | None) -> list[str]:
     folder = RunFolder(path)
     lines = [line for line in Stats(path).lines() if line["kind"] == "iteration"]
     played = [line["selfplay"] for line in lines]
-    searched = sum(each["positions"] * each["simulations"] for each in played)
+    searched = sum(each["simulations"] for each in played)
     seconds = sum(each["seconds"] for each in played)
     learned = [line["learning"] for line in lines if line["learning"]]
     net = folder.load_weights().build().to(devices)

@@ -1,7 +1,9 @@
 """Trainers that fail, and pools of them."""
 
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,23 @@ class ShortOfMemory(RankLearner):
         return super()._batch(window, number)
 
 
+class Hanging(RankLearner):
+    """A rank that hangs at its 40th batch, if it is the first to create the file HANG_ONCE."""
+
+    def _batch(self, window: Any, number: int) -> Any:
+        with suppress(FileExistsError):
+            if number >= 40:
+                Path(os.environ["HANG_ONCE"]).touch(exist_ok=False)
+                time.sleep(600)
+        return super()._batch(window, number)
+
+
+def hang_once(channel: Channel, job: TrainerJob) -> None:
+    """Train, but hang once, with a beating heart."""
+    vars(trainer)["RankLearner"] = Hanging
+    trainer.trainer(channel, job)
+
+
 def learn_in_little_memory(channel: Channel, job: TrainerJob) -> None:
     """Train on a device that has little memory."""
     vars(trainer)["RankLearner"] = ShortOfMemory
@@ -80,6 +99,12 @@ class UnreliablePool(TrainerPool):
     """A pool whose trainers fail now and then."""
 
     worker_function = staticmethod(fail_now_and_then)
+
+
+class HangingPool(TrainerPool):
+    """A pool of which one trainer hangs once."""
+
+    worker_function = staticmethod(hang_once)
 
 
 class ShortOfMemoryPool(TrainerPool):

@@ -458,7 +458,7 @@ def test_eval_measures_every_position(
 
 
 def test_match_plays_every_game(device: torch.device, command: Commands, small_run: Path) -> None:
-    megabytes, name = tree_limit(device, small_run, 600), f"{small_run}:600"
+    megabytes, name = tree_limit(device, small_run, 2000), f"{small_run}:2000"
     words = ("match", name, name, "--games", 1024, "--devices", "cuda:0", "--json")
     done = command(megabytes, *words)
     assert done.returncode == 0 and "games do not fit into the GPU's memory" in done.stderr
@@ -469,9 +469,9 @@ def test_match_plays_every_game(device: torch.device, command: Commands, small_r
 def test_rate_plays_every_game(
     device: torch.device, command: Commands, small_run: Path, tmp_path: Path
 ) -> None:
-    megabytes, file = tree_limit(device, small_run, 600), tmp_path / "games"
+    megabytes, file = tree_limit(device, small_run, 2000), tmp_path / "games"
     games = ("--games", 4096, "--at-once", 1024, "--games-file", file)
-    players = (small_run, "--rungs", "random", "--simulations", 600)
+    players = (small_run, "--rungs", "random", "--simulations", 2000)
     done = command(megabytes, "rate", *players, *games, "--devices", "cuda:0", "--json")
     assert done.returncode == 0 and "games do not fit into the GPU's memory" in done.stderr
     assert len(file.read_text().splitlines()) == 4096

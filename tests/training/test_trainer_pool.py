@@ -20,6 +20,7 @@ import torch
 from apart import apart
 from faulty_trainers import (
     CONFIG,
+    HangingPool,
     HopelessPool,
     OutdatedPool,
     ShortOfMemory,
@@ -267,6 +268,20 @@ def test_a_pipeline_that_loses_a_part_before_its_state_was_sent_learns_it_again(
         state = pool.state()
         assert state["updates"] == pool.updates == 12
         assert apart(learn_alone(PIPELINE, 12).state(), state) < 2e-3
+
+
+def test_a_trainer_that_hangs_with_a_beating_heart_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HANG_ONCE", str(tmp_path / "hung"))
+    monkeypatch.setattr("rookery.training.trainers.pool.ANSWER_SECONDS", 3.0)
+    monkeypatch.setattr("rookery.training.trainers.pool.PATIENCE", 2.0)
+    with running(2, kind=HangingPool) as (pool, events):
+        rows = window()
+        until_all_have_joined(pool, 2, rows)
+        assert distance_from_undisturbed(pool, rows) < 2e-3
+        (event,) = events
+        assert event.what.startswith("has not answered for ")
 
 
 @pytest.mark.slow

@@ -308,6 +308,10 @@ class WorkerPool:
         self.report_event(number, why, "restarted")
         self._fill(self._slots[number])
 
+    def fail(self, number: int, what: str) -> None:
+        """Replace a worker that its owner has found to have failed."""
+        self._replace(self._slots[number], what)
+
     def drop_worker(self, number: int, why: str) -> None:
         """End a worker for good, because a restart would not help."""
         self._slots[number].end()

@@ -43,6 +43,10 @@ REQUEST_SECONDS = 2.0
 """Requests become so long: after each one the averaged network is sent."""
 COPY_SHARE = 0.02
 """Share of the time that copies of the trainers' whole state may take."""
+ANSWER_SECONDS = 60.0
+PATIENCE = 20.0
+"""A trainer counts as hung, though its heart beats, if it does not answer for so many seconds, and
+for so many times the time that the last goals took."""
 IDLE_SECONDS = 0.01
 FIRST_PAUSE = 0.1
 """Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
@@ -70,6 +74,8 @@ class _Trainer:
     rows: HeldRows = field(default_factory=HeldRows)
     pending: int = 0
     """Replies that have not arrived."""
+    heard_at: float = 0.0
+    """When the last reply arrived, or the first request since then was sent."""
 
 
 class TrainerPool:
@@ -115,7 +121,7 @@ class TrainerPool:
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
-        self._request_size = UPDATES_PER_REQUEST
+        self._request_size, self._seconds_per_update = UPDATES_PER_REQUEST, 0.0
         self._next_copy = 0.0
         """When the trainers' state may be copied again."""
         self._fetched: messages.Arrays = {}
@@ -124,13 +130,13 @@ class TrainerPool:
         self._on_fallback, self._on_smaller_parts = on_fallback, on_smaller_parts
         self.is_alone = False
         """Whether this process learns, because trainers cannot."""
-        policy = replace(
+        self._policy = replace(
             config.run.restart_policy(),
             silence_seconds=self.config.silence_seconds,
             first_pause=FIRST_PAUSE,
         )
         self._pool = WorkerPool(
-            "trainer", placement.workers, self._start, policy=policy, on_event=on_event
+            "trainer", placement.workers, self._start, policy=self._policy, on_event=on_event
         )
 
     @property
@@ -254,12 +260,15 @@ class TrainerPool:
         if self._pool.ready() != self._members:
             self._phase = Phase.REGROUPING
         self._requests = []
-        rate, begin, before = self.config.learning_rate, time.perf_counter(), self.updates
+        rate, begin = self.config.learning_rate, time.perf_counter()
+        before, generation = self.updates, self._generation
         self._carry_out(messages.LearnUntil(self._generation, goal, progress, rate), check)
         assert self._root_reply is not None
         self.updates = self._root_reply.updates
-        speed = (self.updates - before) / (time.perf_counter() - begin)
-        self._request_size = max(UPDATES_PER_REQUEST, int(REQUEST_SECONDS * speed))
+        seconds = (time.perf_counter() - begin) / max(1, self.updates - before)
+        self._request_size = max(UPDATES_PER_REQUEST, int(REQUEST_SECONDS / seconds))
+        if generation == self._generation:  # no new group was formed in this time
+            self._seconds_per_update = seconds
         self._mirror.fill_play(self._root_reply.play_arrays)
         is_due = self.updates - self._mirror.updates >= self.config.checkpoint_every
         if is_due and time.perf_counter() >= self._next_copy:
@@ -297,6 +306,7 @@ class TrainerPool:
                 raise LearningDiverged(reason)
             for number in self._trainers.keys() - set(self._pool.ready()):
                 self._forget(number)
+            self._replace_hung()
             if self._phase is Phase.REGROUPING:
                 self._form_group()
             elif not self._has_pending_replies():
@@ -322,6 +332,7 @@ class TrainerPool:
                     self._needs_smaller_parts |= message.is_out_of_memory
             case messages.Joined() | messages.Learned() | messages.TrainerState():
                 self._trainers[number].pending -= 1
+                self._trainers[number].heard_at = time.monotonic()
                 self._take_reply(number, message)
 
     def _take_reply(self, number: int, reply: Message) -> None:
@@ -334,6 +345,16 @@ class TrainerPool:
                 self._futile_groups = 0
             if number == self._members[0]:
                 self._root_reply = reply
+
+    def _replace_hung(self) -> None:
+        """Replace trainers that should have answered long ago."""
+        now, limit = time.monotonic(), self._policy.start_seconds
+        if self._seconds_per_update and isinstance(self._requests[-1], messages.LearnUntil):
+            seconds = self._request_size * self._seconds_per_update
+            limit = min(limit, ANSWER_SECONDS + PATIENCE * seconds)
+        for number, known in self._trainers.items():
+            if known.pending and now - known.heard_at > limit:
+                self._pool.fail(number, f"has not answered for {now - known.heard_at:.0f} s")
 
     def _forget(self, number: int) -> None:
         """Forget a trainer that is lost, and break its group."""
@@ -419,7 +440,10 @@ class TrainerPool:
 
     def _send(self, number: int, message: Message) -> None:
         """Send a message that a trainer replies to."""
-        self._trainers[number].pending += 1
+        known = self._trainers[number]
+        if not known.pending:
+            known.heard_at = time.monotonic()
+        known.pending += 1
         self._pool.send(number, message)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
