@@ -228,6 +228,18 @@ def test_the_thread_that_starts_the_first_worker_may_end(observe: Callable[..., 
     assert not observed.events
 
 
+def test_a_sigterm_ends_a_worker_but_not_the_server(observe: Callable[..., Observed]) -> None:
+    observed = observe(worker_functions.count)
+    observed.wait_until_ready()
+    server: Any = forkserver._forkserver
+    for pid in (server._forkserver_pid, observed.workers[0].pid):
+        os.kill(pid, signal.SIGTERM)
+    observed.poll_until(lambda: observed.events)
+    assert observed.events[0].what == "was killed by SIGTERM"
+    observed.poll_until(lambda: observed.has_counted(observed.workers[0].pid))
+    assert _is_alive(server._forkserver_pid)
+
+
 def _wait_until(is_so: Callable[[], bool], seconds: float = 5.0) -> None:
     deadline = time.monotonic() + seconds
     while not is_so():
