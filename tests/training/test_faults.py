@@ -1,5 +1,6 @@
 """Processes that are killed, stopped or compete for a run: it ends as if undisturbed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -41,10 +42,10 @@ def start(environment: dict[str, str]) -> Any:
     """Return a function that starts `rookery` in a process and kills it in the end."""
     processes: list[subprocess.Popen[str]] = []
 
-    def call(*arguments: object) -> subprocess.Popen[str]:
+    def call(*arguments: object, **more: Any) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "rookery", *map(str, arguments)]
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+        more |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(command, env=environment, **more)
         processes.append(process)
         return process
 
@@ -125,6 +126,20 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed(
     assert 0 < reached(run) < ITERATIONS
     finish(start("resume", run))
     check_equal(run, undisturbed, trace)
+
+
+def test_a_sigterm_to_all_processes_of_a_run_is_a_clean_stop(
+    start: Start, options: list[str], tmp_path: Path
+) -> None:
+    run, together = tmp_path / "run", ["run.actors=2", "learning.method=distributed"]
+    words = [word for setting in [*together, "learning.workers=2"] for word in ("--set", setting)]
+    process = start("train", "tictactoe", "--run", run, *options, *words, start_new_session=True)
+    wait_for_checkpoint(run, process)
+    os.killpg(process.pid, signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and "Stopped" in out
+    assert "Traceback" not in err
+    assert 0 < reached(run) < ITERATIONS
 
 
 def test_a_second_process_is_refused_and_sigterm_ends_the_first(
