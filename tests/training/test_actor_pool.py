@@ -454,6 +454,19 @@ def test_an_actor_leaves_after_its_part_of_a_measurement() -> None:
     assert actors.pool.ready() == [0] and queue.share_done == 0.5 and not queue.failure
 
 
+def test_a_measurement_that_was_short_of_memory_is_an_event() -> None:
+    cluster = FakeCluster(cpus=8, gpus=0)
+    actors, events = ready_pool(cluster, "run.actors=1")
+    task = StrengthTask("tictactoe", PlayerSpec("plain", name="random"), seed=1)
+    actors.evaluate((task,))
+    actors.attend_tasks()
+    note = "512 games do not fit into the GPU's memory; continuing with 256 at a time"
+    cluster.workers[0].outbox.append(PartDone(0, 0, [1], notes=[note]))
+    actors.attend_tasks()
+    assert [str(event) for event in events] == [f"actor 0 measures strength: {note}"]
+    assert events[0].fallback == "memory"
+
+
 def test_actors_that_are_not_ready_leave_first_and_one_that_leaves_may_stay() -> None:
     cluster = FakeCluster(cpus=8, gpus=0)
     actors, _ = ready_pool(cluster, "run.actors=2")

@@ -14,9 +14,10 @@ import rookery
 from disturbed import KilledAtFirstResult, fail_at_first_part
 from own_rules import marked_rules
 from random_messages import KNOWN, are_equal, messages
-from rookery.arena import MatchPlan, MatchReport, Strength
+from rookery.arena import MatchPlan, MatchReport, PartResult, Strength
 from rookery.base import ConfigError, RookeryError
 from rookery.games import Game, load_game
+from rookery.gpu import Parts
 from rookery.nets import GameSpec, NetConfig, WeightsHeader, build_net
 from rookery.nets import pack as pack_weights
 from rookery.search import SearchConfig
@@ -207,6 +208,22 @@ def test_a_part_is_run_on_the_device_that_is_given() -> None:
     assert isinstance(done, PartDone) and (done.task, done.part) == (1, 1)
     refused = run_part(tasks, RunPart(1, 1), device="cuda:77")
     assert isinstance(refused, PartRefused) and "cuda:77" in refused.reason
+
+
+def test_a_part_reports_that_memory_was_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure_part(task: StrengthTask, part: int) -> PartResult:
+        def work(part: slice) -> None:
+            if part.stop - part.start > 4:
+                raise torch.OutOfMemoryError
+
+        Parts("games", 8).each(8, work)
+        return []
+
+    monkeypatch.setattr(StrengthTask, "measure_part", measure_part)
+    done = run_part(Tasks((TASK,)), RunPart(0, 0))
+    assert isinstance(done, PartDone) and done.notes == [
+        "8 games do not fit into the GPU's memory; continuing with 4 at a time"
+    ]
 
 
 def test_a_queue_assigns_every_part_once_and_collects_results() -> None:

@@ -14,7 +14,7 @@ from rookery.gpu.kernels import (
     zeros,
 )
 from rookery.gpu.monitor import GpuMonitor, GpuUsage, process_usage
-from rookery.gpu.parts import Parts
+from rookery.gpu.parts import Parts, collected_notes
 
 __all__ = [
     "GpuMonitor",
@@ -23,6 +23,7 @@ __all__ = [
     "Parts",
     "Stopwatch",
     "as_tensor",
+    "collected_notes",
     "copy_in",
     "cuda",
     "find_device",

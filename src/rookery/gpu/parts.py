@@ -1,7 +1,8 @@
 """Work in parts, which become smaller when a GPU has no memory left."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 from weakref import WeakSet
 
@@ -10,6 +11,8 @@ import torch
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _all_parts: "WeakSet[Parts]" = WeakSet()
+_collected: list[list[str]] = []
+"""Notes that are collected instead of printed; the last list takes them."""
 
 
 class Parts:
@@ -31,7 +34,7 @@ class Parts:
         whether there was anything.
         """
         self._what, self._smallest = what, smallest
-        self._on_smaller = on_smaller or _print
+        self._on_smaller = on_smaller or _tell
         self._release = release
         self.largest = largest
         _all_parts.add(self)
@@ -66,5 +69,19 @@ class Parts:
         self._on_smaller(f"{found}; continuing with {self.largest} at a time")
 
 
-def _print(note: str) -> None:
-    _log.warning("note: %s", note)
+@contextmanager
+def collected_notes() -> Iterator[list[str]]:
+    """Collect notes that would be printed."""
+    notes: list[str] = []
+    _collected.append(notes)
+    try:
+        yield notes
+    finally:
+        _collected.pop()
+
+
+def _tell(note: str) -> None:
+    if _collected:
+        _collected[-1].append(note)
+    else:
+        _log.warning("note: %s", note)

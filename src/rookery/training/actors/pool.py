@@ -266,7 +266,7 @@ class ActorPool:
                 case GamesPlayed():
                     self._receive(number, message)
                 case PartDone() | PartRefused():
-                    self._queue.complete(number, message)
+                    self._complete(number, message)
         self._end_idle()
         self._queue.share(self.pool, leaving={*self._leaving, *self._moving})
         max_waiting = self._config.run.max_lag * self.positions
@@ -281,6 +281,12 @@ class ActorPool:
         self._orders[number].clear()
         self._queue.welcome(number)
         self.pool.send(number, self._weights)
+
+    def _complete(self, number: int, reply: PartDone | PartRefused) -> None:
+        self._queue.complete(number, reply)
+        for note in reply.notes if isinstance(reply, PartDone) else ():
+            what, _, done = note.partition("; ")
+            self.pool.report_event(number, f"measures strength: {what}", done, fallback="memory")
 
     def _receive(self, number: int, message: GamesPlayed) -> None:
         if message.order not in self._orders[number]:  # a repaired connection may deliver twice

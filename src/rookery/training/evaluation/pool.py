@@ -156,6 +156,7 @@ class EvaluationPool:
         devices: Sequence[str] = (),
     ) -> None:
         self._size, self._cluster, self._devices = size, cluster, devices or ("",)
+        self._on_note = on_note
         self._pool = WorkerPool(
             "evaluation worker", size, self._start, on_event=lambda event: on_note(str(event))
         )
@@ -182,6 +183,8 @@ class EvaluationPool:
                     queue.welcome(number)
                 case PartDone() | PartRefused():
                     queue.complete(number, message)
+                    for note in message.notes if isinstance(message, PartDone) else ():
+                        self._on_note(note)
         queue.share(self._pool)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:

@@ -8,7 +8,7 @@ changes the last bits.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -31,6 +31,7 @@ from rookery.arena import (
 )
 from rookery.base import RookeryError
 from rookery.games import Game, is_shipped, load_game
+from rookery.gpu import collected_notes
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.workers import Channel, Message, Ready
 
@@ -186,6 +187,8 @@ class PartDone(Message):
     """A PartResult, as JSON."""
     seconds: float = 0.0
     """Time that it took."""
+    notes: list[str] = field(default_factory=list)
+    """Notes on a GPU that had too little memory."""
 
 
 @dataclass(frozen=True)
@@ -199,8 +202,9 @@ def run_part(tasks: Tasks, message: RunPart, *, device: str = "") -> PartDone | 
     """Run a part and return the reply; `device`, if given, evaluates the networks."""
     task, begun = tasks.tasks[message.task], time.perf_counter()
     try:
-        result = (task.on(device) if device else task).measure_part(message.part)
-        return PartDone(message.task, message.part, result, time.perf_counter() - begun)
+        with collected_notes() as notes:
+            result = (task.on(device) if device else task).measure_part(message.part)
+        return PartDone(message.task, message.part, result, time.perf_counter() - begun, notes)
     except RookeryError as error:
         return PartRefused(str(error))
 
