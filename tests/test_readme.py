@@ -93,6 +93,11 @@ COMMANDS = {
     "export runs/tictactoe-demo tictactoe.safetensors --half": Entry("in tictactoe.safetensors"),
     "watch runs/tictactoe-demo": Entry("elapsed"),
     "watch runs/tictactoe-demo --once": Entry("useful"),
+    '.venv/bin/pip install ".[plot]"': Entry("plot = ["),
+    "plot runs/tictactoe-demo --out demo.png": Entry("loss, speed in demo.png"),
+    "plot runs/tictactoe-demo runs/kept --out compared.svg --x games --what loss,speed": Entry(
+        "loss, speed in compared.svg"
+    ),
     "train connect4 --set selfplay.games=64 --set learning.accumulate=4": Entry(
         "Finished: connect4", TINY
     ),

@@ -50,7 +50,7 @@ REPORT = Progress(
 )
 PAST = RunHistory()
 PAST.games = 234
-PAST.measurements = [Measurement(7.0, "moves that lose game value", 32, 2, 10.0)]
+PAST.measurements = [Measurement(7.0, "moves that lose game value", 32, 2, 10.0, 7.0, 7.0)]
 
 
 def terminal(*, is_terminal: bool) -> Console:

@@ -13,6 +13,7 @@ from rookery.base.errors import (
     RunFolderError,
     UnknownName,
 )
+from rookery.base.extras import import_extra
 from rookery.base.files import (
     MALFORMED,
     check_digest,
@@ -76,6 +77,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "highest",
+    "import_extra",
     "interpreted",
     "link_or_copy",
     "lowest",

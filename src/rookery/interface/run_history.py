@@ -29,6 +29,9 @@ class Measurement:
     simulations: int
     iteration: int
     seconds: float
+    low: float
+    high: float
+    """The 95 % interval of `errors`; it has no width if nothing was sampled."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,31 @@ class _Iteration:
 
 
 @dataclass(frozen=True)
+class _Percentage:
+    percent: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _StrengthRow:
+    number: int
+    errors: _Percentage
+
+
+@dataclass(frozen=True)
 class _StrengthFigures:
     errors: float
     label: str
+    rows: list[_StrengthRow] = field(default_factory=list)
+
+    def interval(self) -> tuple[float, float]:
+        """Return the interval of `errors`: that of the largest row with this percentage."""
+        rows = [row for row in self.rows if row.errors.percent == self.errors]
+        if not rows:
+            return self.errors, self.errors
+        found = max(rows, key=lambda row: row.number).errors
+        return found.low, found.high
 
 
 @dataclass(frozen=True)
@@ -235,9 +260,10 @@ class RunHistory:
         if self.kind == "iteration":
             self._add_iteration(line)
         elif self.kind == "strength":
-            errors, label = line["strength"]["errors"], line["strength"]["label"]
+            found: _StrengthFigures = _CONTENT["strength"].validate_python(line).strength
             when = line["simulations"], line["iteration"], line["seconds"]
-            self.measurements.append(Measurement(errors, label, *when))
+            interval = found.interval()
+            self.measurements.append(Measurement(found.errors, found.label, *when, *interval))
         elif self.kind == "elo":
             self._elo.append(_CONTENT["elo"].validate_python(line))
             self._ratings = None

@@ -18,6 +18,7 @@ from rookery.interface.cli.failures import USAGE, explain
 from rookery.interface.cli.games import games, recipes
 from rookery.interface.cli.match import match
 from rookery.interface.cli.play import play
+from rookery.interface.cli.plot import plot
 from rookery.interface.cli.rate import rate
 from rookery.interface.cli.scale import scale
 from rookery.interface.cli.train import resume, train, watch
@@ -44,6 +45,7 @@ app.command("checkpoint")(checkpoint)
 app.command("scale")(scale)
 app.command("tune")(tune)
 app.command("watch")(watch)
+app.command("plot")(plot)
 app.command("play")(play)
 app.command("eval")(evaluate)
 app.command("match")(match)

@@ -1,0 +1,200 @@
+"""`rookery plot`: pictures of one and of several runs."""
+
+import json
+import os
+import struct
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from command_line import Mistake, Rookery
+from random_runs import random_run
+from rookery.interface.plot import Point, _finite_ends, read_curves
+
+LEARNED = {
+    **dict.fromkeys(("policy", "value", "policy_kl", "policy_accuracy"), 0.5),
+    **dict.fromkeys(("value_accuracy", "gradient_norm"), 0.5),
+}
+
+
+def iteration_line(number: int) -> dict[str, object]:
+    played = {"games": 10, "positions": 90, "simulations": 360, "evaluations": 300, "seconds": 0.5}
+    shares = {"mean_length": 7.5, "first_wins": 0.5, "draws": 0.25, "duplicate_games": 0.0}
+    window = {"rows": 100, "rows_made": 200, "mean_age": 1.5}
+    figures = {"updates": 3, "rows": 96, "learning_rate": 1e-3, "rows_per_second": 1e3}
+    return {
+        "kind": "iteration",
+        "iteration": number,
+        "seconds": 30.0 * number,
+        "selfplay": {**played, **shares},
+        "window": {**window, "duplicate_share": 0.2, "policy_entropy": 1.0},
+        "learning": {**figures, "losses": {"total": 3.0 / number, **LEARNED}},
+    }
+
+
+def strength_line(number: int) -> dict[str, object]:
+    interval = {"count": 9.0, "percent": 60 / number, "low": 50 / number, "high": 70 / number}
+    rows = [{"label": "all", "number": 100, "errors": interval, "not_best": None}]
+    strength = {"errors": 60 / number, "label": "moves that lose game value", "rows": rows}
+    when = {"iteration": number, "seconds": 30.0 * number, "simulations": 2}
+    return {"kind": "strength", **when, "strength": strength}
+
+
+def elo_line(number: int) -> dict[str, object]:
+    when = {"iteration": number, "seconds": 30.0 * number, "simulations": 2, "took": 1.0}
+    results = {"random": [1, 2, 3, 4, number]}
+    return {"kind": "elo", **when, "anchors": {"random": 0.0}, "results": results}
+
+
+def write_stats(run: Path, iterations: int) -> Path:
+    """Give a run statistics of this many iterations, with a measurement every second one."""
+    lines: list[dict[str, object]] = []
+    for number in range(1, iterations + 1):
+        lines.append(iteration_line(number))
+        if number % 2 == 0:
+            lines += [strength_line(number), elo_line(number)]
+    (run / "stats.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return run
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Path:
+    """A run with statistics of 60 iterations."""
+    return write_stats(random_run(tmp_path / "trained", "tictactoe"), 60)
+
+
+def texts(path: Path) -> str:
+    """Return all text of an SVG file."""
+    return "\n".join(ElementTree.parse(path).getroot().itertext())
+
+
+def test_a_png_has_all_panels_and_the_run_stays_as_it_is(
+    rookery: Rookery, trained: Path, tmp_path: Path
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in trained.rglob("*")}
+    out = tmp_path / "curves.png"
+    answer = rookery("plot", trained, "--out", out)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == f"Plotted strength, elo, loss, speed in {out}\n"
+    content = out.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n") and content[-8:-4] == b"IEND"
+    width, height = struct.unpack(">II", content[16:24])
+    assert width > 1000 and height > 800
+    assert {path: path.stat().st_mtime_ns for path in trained.rglob("*")} == before
+
+
+def test_an_svg_names_runs_axes_and_units(rookery: Rookery, trained: Path, tmp_path: Path) -> None:
+    other = write_stats(random_run(tmp_path / "_a $x^2$ & <b>", "tictactoe"), 5)
+    out = tmp_path / "curves.svg"
+    assert rookery("plot", trained, other, "--out", out).code == 0
+    found = texts(out)
+    expected = ("tictactoe", "trained", "./_a $x^2$ & <b>", "95 % interval", "errors (%)")
+    axes = ("Elo", "loss (nats)", "positions per second", "training time (minutes)")
+    assert [text for text in (*expected, *axes) if text not in found] == []
+
+
+@pytest.mark.parametrize("axis", ["iterations", "games"])
+def test_curves_over_iterations_or_games(
+    axis: str, rookery: Rookery, trained: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "curves.svg"
+    assert rookery("plot", trained, "--out", out, "--x", axis, "--what", "loss,elo").code == 0
+    found = texts(out)
+    assert axis in found and "Loss" in found and "positions per second" not in found
+
+
+def test_curves_have_the_numbers_of_the_statistics(trained: Path) -> None:
+    points = read_curves(trained, "trained").points
+    assert points["loss"][9] == Point(300.0, 10, 100, 0.3, 0.3, 0.3)
+    assert points["speed"][0].value == 180.0
+    assert points["strength"][0] == Point(60.0, 2, 20, 30.0, 25.0, 35.0)
+    assert [point.iterations for point in points["elo"]] == list(range(2, 61, 2))
+    assert all(point.low < point.value < point.high for point in points["elo"])
+
+
+def test_infinite_ends_of_intervals_stay_within_the_others() -> None:
+    endless = Point(0.0, 0, 0, 10.0, float("-inf"), float("inf"))
+    assert _finite_ends([endless, Point(1.0, 1, 1, 5.0, 2.0, 30.0)]) == ([2.0, 2.0], [30.0, 30.0])
+    assert _finite_ends([endless]) == ([10.0], [10.0])
+
+
+def test_damaged_lines_are_skipped_with_a_note(
+    rookery: Rookery, trained: Path, tmp_path: Path
+) -> None:
+    with open(trained / "stats.jsonl", "ab") as file:
+        file.write(b'{"kind": "iteration", "iteration": 61}\n\xff\x00\n{"kind": "elo", "it')
+    answer = rookery("plot", trained, "--out", tmp_path / "curves.png")
+    assert answer.code == 0 and "skipped 2 damaged lines" in answer.err
+    assert len(read_curves(trained, "trained").points["loss"]) == 60
+
+
+def test_runs_of_equal_names_are_told_apart_by_their_paths(
+    rookery: Rookery, trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = write_stats(random_run(tmp_path / "other/trained", "tictactoe"), 3)
+    out = tmp_path / "curves.svg"
+    assert rookery("plot", trained, other, "--out", out).code == 0
+    assert str(trained) in texts(out) and str(other) in texts(out)
+
+
+def test_a_run_without_iterations_is_noted_or_refused(
+    rookery: Rookery, mistake: Mistake, trained: Path, tmp_path: Path
+) -> None:
+    new = random_run(tmp_path / "new", "tictactoe")
+    out = tmp_path / "curves.svg"
+    assert "new: nothing to plot yet" in mistake("plot", new, "--out", out)
+    assert not out.exists()
+    answer = rookery("plot", trained, new, "--out", out)
+    assert answer.code == 0 and "note: new has nothing to plot here yet" in answer.err
+    assert "trained" in texts(out) and "new" not in texts(out).split()
+
+
+def test_curves_that_no_run_has_are_refused(mistake: Mistake, trained: Path) -> None:
+    write_stats(trained, 1)
+    message = mistake("plot", trained, "--out", trained.parent / "a.png", "--what", "elo,loss")
+    assert "trained: no elo yet; there is loss, speed" in message
+
+
+def test_a_file_is_overwritten_only_with_force(
+    rookery: Rookery, mistake: Mistake, trained: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "curves.png"
+    out.write_text("mine")
+    assert "exists already" in mistake("plot", trained, "--out", out)
+    assert out.read_text() == "mine"
+    assert rookery("plot", trained, "--out", out, "--force").code == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "folder.png").mkdir()
+    assert "exists already" in mistake("plot", trained, "--out", tmp_path / "folder.png", "--force")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--out", "curves.pdf"), "must end in .png or .svg"),
+        (("--out", "curves.png", "--what", "los"), "did you mean loss?"),
+        (("--out", "nowhere/curves.png"), "there is no folder nowhere"),
+        (("--out", "curves.png", "--x", "moves"), "--x"),
+        ((), "--out"),
+    ],
+)
+def test_mistakes_end_in_one_line(
+    options: tuple[str, ...], message: str, mistake: Mistake, trained: Path
+) -> None:
+    assert message in mistake("plot", trained, *options)
+
+
+def test_a_folder_that_is_no_run_is_refused(mistake: Mistake, tmp_path: Path) -> None:
+    assert "is not a" in mistake("plot", tmp_path, "--out", tmp_path / "curves.png")
+
+
+def test_without_matplotlib_the_extra_is_named(
+    mistake: Mistake, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    message = mistake("plot", trained, "--out", tmp_path / "curves.png")
+    assert message == "rookery: a picture needs matplotlib (pip install 'rookery[plot]')"
+    assert os.listdir(tmp_path) == ["trained"]
