@@ -98,6 +98,10 @@ COMMANDS = {
     "plot runs/tictactoe-demo runs/kept --out compared.svg --x games --what loss,speed": Entry(
         "loss, speed in compared.svg"
     ),
+    '.venv/bin/pip install ".[tensorboard]"': Entry("tensorboard = ["),
+    "train tictactoe --run runs/tracked --log tensorboard": Entry(
+        "Finished: tictactoe in runs/tracked", TINY
+    ),
     "train connect4 --set selfplay.games=64 --set learning.accumulate=4": Entry(
         "Finished: connect4", TINY
     ),

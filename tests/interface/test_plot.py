@@ -1,6 +1,5 @@
 """`rookery plot`: pictures of one and of several runs."""
 
-import json
 import os
 import struct
 import sys
@@ -12,51 +11,7 @@ import pytest
 from command_line import Mistake, Rookery
 from random_runs import random_run
 from rookery.interface.plot import Point, _finite_ends, read_curves
-
-LEARNED = {
-    **dict.fromkeys(("policy", "value", "policy_kl", "policy_accuracy"), 0.5),
-    **dict.fromkeys(("value_accuracy", "gradient_norm"), 0.5),
-}
-
-
-def iteration_line(number: int) -> dict[str, object]:
-    played = {"games": 10, "positions": 90, "simulations": 360, "evaluations": 300, "seconds": 0.5}
-    shares = {"mean_length": 7.5, "first_wins": 0.5, "draws": 0.25, "duplicate_games": 0.0}
-    window = {"rows": 100, "rows_made": 200, "mean_age": 1.5}
-    figures = {"updates": 3, "rows": 96, "learning_rate": 1e-3, "rows_per_second": 1e3}
-    return {
-        "kind": "iteration",
-        "iteration": number,
-        "seconds": 30.0 * number,
-        "selfplay": {**played, **shares},
-        "window": {**window, "duplicate_share": 0.2, "policy_entropy": 1.0},
-        "learning": {**figures, "losses": {"total": 3.0 / number, **LEARNED}},
-    }
-
-
-def strength_line(number: int) -> dict[str, object]:
-    interval = {"count": 9.0, "percent": 60 / number, "low": 50 / number, "high": 70 / number}
-    rows = [{"label": "all", "number": 100, "errors": interval, "not_best": None}]
-    strength = {"errors": 60 / number, "label": "moves that lose game value", "rows": rows}
-    when = {"iteration": number, "seconds": 30.0 * number, "simulations": 2}
-    return {"kind": "strength", **when, "strength": strength}
-
-
-def elo_line(number: int) -> dict[str, object]:
-    when = {"iteration": number, "seconds": 30.0 * number, "simulations": 2, "took": 1.0}
-    results = {"random": [1, 2, 3, 4, number]}
-    return {"kind": "elo", **when, "anchors": {"random": 0.0}, "results": results}
-
-
-def write_stats(run: Path, iterations: int) -> Path:
-    """Give a run statistics of this many iterations, with a measurement every second one."""
-    lines: list[dict[str, object]] = []
-    for number in range(1, iterations + 1):
-        lines.append(iteration_line(number))
-        if number % 2 == 0:
-            lines += [strength_line(number), elo_line(number)]
-    (run / "stats.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return run
+from stats_lines import write_stats
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Training with a display: progress, a clean stop on signals, and a summary."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from math import ceil
 from shlex import quote
@@ -10,16 +11,23 @@ from rookery.interface.formatting import count, duration, percent, program, rati
 from rookery.interface.progress import progress_for
 from rookery.interface.run_history import RunHistory, read_history
 from rookery.interface.stopping import Stopping
+from rookery.interface.trackers.sending import sending
 from rookery.training import RunFolder, Stopped, train
 
 
-def train_visibly(folder: RunFolder, console: Console) -> None:
+def train_visibly(folder: RunFolder, console: Console, trackers: Sequence[str] = ()) -> None:
     """Train the run in `folder`, then print a summary and the next commands.
 
+    The statistics are also sent to `trackers`, by name.
     A run that the user stops has not failed: the exit code is 0.
     """
     # Stopped is raised here only before the first iteration.
-    with Stopping() as stopping, progress_for(folder, console) as show, suppress(Stopped):
+    with (
+        sending(folder, trackers),
+        Stopping() as stopping,
+        progress_for(folder, console) as show,
+        suppress(Stopped),
+    ):
         train(folder, stopping.checked(show))
     summarise(folder, console)
 

@@ -71,6 +71,15 @@ ClusterAddress = Annotated[
         "or local (a cluster for this command alone).",
     ),
 ]
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log",
+        metavar="TRACKER",
+        help="Also send the statistics to tensorboard, wandb, trackio or mlflow; repeatable, or "
+        "several separated by commas.",
+    ),
+]
 Net = Annotated[
     str,
     typer.Argument(

@@ -14,6 +14,7 @@ from rookery.interface.cli.settings import (
     ClusterAddress,
     Devices,
     Iterations,
+    Log,
     Minutes,
     Recipe,
     Settings,
@@ -66,15 +67,18 @@ def train(
     devices: Devices = "auto",
     actors: Actors = None,
     cluster: ClusterAddress = None,
+    log: Log = None,
     trust_rules: TrustRules = False,
 ) -> None:
     """Train a game in a new run folder, from scratch or from another network."""
     from rookery.api import free_folder, placement, read_initial_weights, start_from
     from rookery.games import load_game
     from rookery.interface.formatting import screen
+    from rookery.interface.trackers.tracker import read_trackers
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
+    trackers = read_trackers(log or ())
     start = start_from(game, recipe, devices)
     rules = load_game(start.game)
     first = read_initial_weights(init, trust_rules=trust_rules) if init else None
@@ -93,7 +97,7 @@ def train(
         soft_wrap=True,
     )
     print_device_note(config.run.devices)
-    train_visibly(folder, console)
+    train_visibly(folder, console, trackers)
 
 
 def resume(
@@ -119,6 +123,7 @@ def resume(
     devices: Devices = "",
     actors: Actors = None,
     cluster: ClusterAddress = None,
+    log: Log = None,
     trust_rules: TrustRules = False,
 ) -> None:
     """Resume a run from its last checkpoint, or from an older one in a new folder."""
@@ -126,11 +131,13 @@ def resume(
     from rookery.base import ConfigError
     from rookery.interface.formatting import duration, program, screen
     from rookery.interface.run_history import read_history
+    from rookery.interface.trackers.tracker import read_trackers
     from rookery.interface.training import train_visibly
     from rookery.training import RunFolder, check_hardware
 
     if new is not None and at is None:
         raise ConfigError("--run needs --at: a run is resumed in its own folder")
+    trackers = read_trackers(log or ())
     folder = RunFolder(run, trust_rules=trust_rules)
     where = placement(devices, actors, cluster)
     options = [*where, *(settings or ())]
@@ -144,7 +151,7 @@ def resume(
             markup=False,
             soft_wrap=True,
         )
-        train_visibly(folder, console)
+        train_visibly(folder, console, trackers)
         return
     past = read_history(run)
     if past.is_finished and config.run.progress(past.seconds, past.iteration) >= 1.0:
@@ -160,7 +167,7 @@ def resume(
         folder.keep_rules()
     console.print(f"Resuming {folder.game.name} in {run}", soft_wrap=True)
     print_device_note(config.run.devices)
-    train_visibly(folder, console)
+    train_visibly(folder, console, trackers)
 
 
 def _folder_at(run: Path, at: str) -> Path:
