@@ -167,7 +167,12 @@ def test_wandb_gets_settings_and_steps_of_its_own(known: str) -> None:
 def test_trackio_continues_a_run_by_its_name() -> None:
     calls: list[Any] = []
     opened = SimpleNamespace(log=lambda figures, step: calls.append((figures, step)))
-    package = SimpleNamespace(init=lambda **given: calls.append(given) or opened)
+
+    def init(**given: Any) -> SimpleNamespace:
+        calls.append(given)
+        return opened
+
+    package = SimpleNamespace(init=init)
     first = trackio_tracker.open_run(package, RUN, "")
     again = trackio_tracker.open_run(package, RUN, first.id)
     again.log({"loss/total": 1.5}, step=7, time=0.0)

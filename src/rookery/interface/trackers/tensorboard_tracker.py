@@ -31,11 +31,9 @@ class TensorboardRun:
 
 def open_run(package: Any, run: TrackedRun, known: str) -> TensorboardRun:
     """Begin an event file; the first one also holds the settings."""
-    from torch.utils.tensorboard.summary import hparams
-
     writer = package.SummaryWriter(str(run.folder / FOLDER))
     if not known:
         settings = {name: "" if each is None else each for name, each in run.settings.items()}
-        for summary in hparams(settings, dict.fromkeys(RESULTS, 0.0)):
+        for summary in package.summary.hparams(settings, dict.fromkeys(RESULTS, 0.0)):
             writer.file_writer.add_summary(summary)
     return TensorboardRun(writer)
