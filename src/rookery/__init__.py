@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     )
     from rookery.base import ConfigError, IllegalPosition, RookeryError
     from rookery.games import Game, load_game
+    from rookery.learning import register_loss
+    from rookery.nets import register_net
     from rookery.training import Progress, Stopped
 
 _PACKAGES = {
     **dict.fromkeys(("ConfigError", "IllegalPosition", "RookeryError"), "base"),
     **dict.fromkeys(("Game", "load_game"), "games"),
+    "register_loss": "learning",
+    "register_net": "nets",
     **dict.fromkeys(("Progress", "Stopped"), "training"),
 }
 """The packages of the names that are not of `api`."""
@@ -57,6 +61,8 @@ __all__ = [
     "load_net",
     "match",
     "open_run",
+    "register_loss",
+    "register_net",
     "search",
     "train",
 ]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, kl_divergence
 
-from rookery.learning import Losses, Targets, measure_losses
+from rookery.learning import Losses, LossWeights, Targets, measure_losses
 
 
 def random_targets(rows: int = 32, actions: int = 7) -> tuple[Targets, torch.Tensor, torch.Tensor]:
@@ -23,7 +23,7 @@ def random_targets(rows: int = 32, actions: int = 7) -> tuple[Targets, torch.Ten
 def measured(value_weight: float = 1.0) -> tuple[Losses, Targets, torch.Tensor, torch.Tensor]:
     targets, logits, wdl = random_targets()
     return (
-        measure_losses(logits, wdl, targets=targets, value_weight=value_weight),
+        measure_losses(logits, wdl, targets=targets, weights=LossWeights(value_weight)),
         targets,
         logits,
         wdl,
@@ -55,12 +55,12 @@ def test_the_total_weighs_the_value() -> None:
 def test_illegal_logits_have_no_gradient_and_no_say() -> None:
     targets, logits, wdl = random_targets()
     logits.requires_grad_()
-    loss = measure_losses(logits, wdl, targets=targets, value_weight=1.0).policy
+    loss = measure_losses(logits, wdl, targets=targets, weights=LossWeights(1.0)).policy
     (gradient,) = torch.autograd.grad(loss, logits)
     assert (gradient[~targets.legal] == 0).all()
     assert (gradient[targets.legal] != 0).any()
     shouted = logits.detach().masked_fill(~targets.legal, 1000.0)
-    assert measure_losses(shouted, wdl, targets=targets, value_weight=1.0).policy == loss
+    assert measure_losses(shouted, wdl, targets=targets, weights=LossWeights(1.0)).policy == loss
 
 
 def test_a_perfect_net_has_no_divergence_and_full_accuracy() -> None:
@@ -69,7 +69,7 @@ def test_a_perfect_net_has_no_divergence_and_full_accuracy() -> None:
         targets.policy.log().clamp(min=-50),
         targets.wdl.log(),
         targets=targets,
-        value_weight=1.0,
+        weights=LossWeights(1.0),
     )
     assert losses.policy_kl.item() == pytest.approx(0, abs=1e-5)
     assert losses.policy_accuracy == 1
@@ -78,5 +78,7 @@ def test_a_perfect_net_has_no_divergence_and_full_accuracy() -> None:
 
 def test_half_precision_logits_are_compared_in_single() -> None:
     targets, logits, wdl = random_targets()
-    half = measure_losses(logits.bfloat16(), wdl.bfloat16(), targets=targets, value_weight=1.0)
+    half = measure_losses(
+        logits.bfloat16(), wdl.bfloat16(), targets=targets, weights=LossWeights(1.0)
+    )
     assert half.total.dtype == torch.float32

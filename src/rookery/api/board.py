@@ -32,6 +32,13 @@ class Board:
             for move in position.strip():
                 self.push(move)
 
+    @classmethod
+    def from_state(cls, game: str | Game, state: State) -> "Board":
+        """Return a board with the position of a record, such as those of `Game.random_states`."""
+        board = cls(game)
+        board.played = GameBoard(board.game, state)
+        return board
+
     @property
     def state(self) -> State:
         """The position as the record that the rules work on."""
@@ -95,8 +102,7 @@ class Board:
 
     def copy(self) -> "Board":
         """Return an independent board with the same moves."""
-        copied = Board(self.game)
-        copied.played = GameBoard(self.game, self.played.first)
+        copied = Board.from_state(self.game, self.played.first)
         copied.played.play_all(self.played.actions)
         return copied
 

@@ -1,15 +1,17 @@
-"""Matches between networks, runs and named players."""
+"""Matches between networks, runs, named players and functions."""
 
 from rookery.api.net import Net
-from rookery.api.players import SIMULATIONS, read_net, read_player_spec
+from rookery.api.own_player import ChooseMove, OwnPlayerSpec
+from rookery.api.players import SIMULATIONS, NetRef, read_net, read_player_spec
 from rookery.api.runs import Run
 from rookery.arena import MatchPlan, MatchReport, default_plies, has_book
 from rookery.base import ConfigError
 from rookery.games import Game, load_game
 from rookery.training import PlayerSpec, play_match_over
 
-Contestant = Run | Net | str
-"""A run, a network, or a name as `rookery match` takes it: random, minimax:4, RUN@20:400."""
+Contestant = Run | Net | str | ChooseMove
+"""A run, a network, a name as `rookery match` takes it (random, minimax:4, RUN@20:400), or a
+function from a board to a move."""
 
 
 def match(
@@ -28,12 +30,17 @@ def match(
     """Play pairs of games from the same opening, with colours swapped, and return the report.
 
     Networks search with `simulations` per move unless their name says otherwise. `workers` are
-    processes that share the games: 0 plays in this one, None in as many as are worthwhile.
+    processes that share the games: 0 plays in this one, None in as many as are worthwhile. A
+    function plays in this one only.
     """
     rules = _game((a, b), game)
     by_book = opening_plies is None and has_book(rules)
     plies = default_plies(rules) if opening_plies is None else opening_plies
     first, second = (_spec(each, rules, simulations, devices) for each in (a, b))
+    if isinstance(first, OwnPlayerSpec) or isinstance(second, OwnPlayerSpec):
+        if workers or cluster:
+            raise ConfigError("a function plays in this process; leave out workers and cluster")
+        workers = 0
     return play_match_over(
         rules,
         MatchPlan(games, seed, plies, book=by_book),
@@ -51,7 +58,7 @@ def _game(players: tuple[Contestant, Contestant], game: str | Game | None) -> Ga
     found: dict[str, Game] = {}
     for player in players:
         ref = read_net(player) if isinstance(player, str) else player
-        if ref is not None:
+        if isinstance(ref, Net | Run | NetRef):
             found[ref.game.name] = ref.game
     if game is not None:
         rules = load_game(game) if isinstance(game, str) else game
@@ -66,5 +73,7 @@ def _game(players: tuple[Contestant, Contestant], game: str | Game | None) -> Ga
 def _spec(player: Contestant, game: Game, simulations: int, devices: str) -> PlayerSpec:
     if isinstance(player, Net):
         return player.spec(simulations)
+    if not isinstance(player, str | Run):
+        return OwnPlayerSpec.of(player)
     name = str(player.path) if isinstance(player, Run) else player
     return read_player_spec(name, game, inference="auto", devices=devices, simulations=simulations)

@@ -33,6 +33,8 @@ from rookery.base.files import (
     write_arrays,
     write_atomic,
 )
+from rookery.base.plugins import VARIABLE as PLUGINS
+from rookery.base.plugins import Registry
 from rookery.base.randomness import generator, seeds, uniform
 from rookery.base.ranges import (
     MAX_GAMES,
@@ -56,6 +58,7 @@ __all__ = [
     "MAX_PROCESSES",
     "MAX_SEED",
     "MAX_SIMULATIONS",
+    "PLUGINS",
     "Bits",
     "ConfigError",
     "DeviceMissing",
@@ -66,6 +69,7 @@ __all__ = [
     "Number",
     "Range",
     "Ranges",
+    "Registry",
     "RookeryError",
     "RunFolderError",
     "UnknownName",

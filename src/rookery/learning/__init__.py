@@ -4,7 +4,7 @@ from rookery.learning.config import LearningConfig
 from rookery.learning.ensemble import EnsembleLearner
 from rookery.learning.gpu_learner import GpuLearner
 from rookery.learning.learner import Learner
-from rookery.learning.loss import Losses, Targets, measure_losses
+from rookery.learning.loss import Losses, LossWeights, Targets, measure_losses, register_loss
 from rookery.learning.parallel.group import LOOPBACK, GroupFailed, ProcessGroup, RankSpec
 from rookery.learning.parallel.rank import RankLearner, RankResult
 from rookery.learning.pipeline.rank import PipelineRank
@@ -31,6 +31,7 @@ __all__ = [
     "LearningConfig",
     "LearningDiverged",
     "LossMeans",
+    "LossWeights",
     "Losses",
     "PipelineRank",
     "ProcessGroup",
@@ -43,6 +44,7 @@ __all__ = [
     "measure_losses",
     "merge_ranks",
     "merge_reports",
+    "register_loss",
     "thread_speedup",
     "total_of",
     "weighted_losses",

@@ -12,6 +12,7 @@ from rookery.base import (
     check_ranges,
     read_whole,
 )
+from rookery.learning.loss import LossWeights
 
 METHODS = {
     "single": "",
@@ -128,6 +129,9 @@ class LearningConfig:
     """Maximum norm of the gradient."""
     value_weight: float = 1.0
     """Weight of the value loss; the policy loss has weight 1."""
+    own_losses: str = ""
+    """Losses of your own that are added, each NAME:WEIGHT, separated by commas
+    (docs/own-parts.md)."""
     result_mix: float = 0.5
     """Share of the game's result in the value target; the rest is the search's value."""
     ema: float = 0.998
@@ -147,6 +151,7 @@ class LearningConfig:
         _check_name("synchronise", self.synchronise, SYNCHRONISE)
         _check_name("compress", self.compress, COMPRESS)
         check_ranges("learning", self, self.RANGES)
+        self.loss_weights()
         if self.batch_size % self.accumulate:
             raise ConfigError(
                 f"learning.accumulate is {self.accumulate}, expected a divisor of "
@@ -171,6 +176,10 @@ class LearningConfig:
                     f"learning.{field.name} is {value}, expected {field.default}: with "
                     "learning.method=pipeline trainers share the network, not the rows"
                 )
+
+    def loss_weights(self) -> LossWeights:
+        """Return what the loss consists of, or raise ConfigError."""
+        return LossWeights.read(self.value_weight, self.own_losses)
 
     @property
     def frozen(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class GradientComputer:
             raise ConfigError(f"learning.compiled needs {need}; install it")
         self._forward: Any = torch.compile(net, dynamic=False) if config.compiled else net
         self.accumulate = config.accumulate
-        self.value_weight = config.value_weight
+        self.loss_weights = config.loss_weights()
         self.precision = precision
         self.device = next(net.parameters()).device
 
@@ -70,7 +70,7 @@ class GradientComputer:
         with autocast(self.device, self.precision):
             logits = self._forward(planes)
         losses = measure_losses(
-            *logits, targets=self._targets(batch, rows), value_weight=self.value_weight
+            *logits, targets=self._targets(batch, rows), weights=self.loss_weights
         )
         torch.autograd.backward(losses.total * weight)
         return losses.detached()

@@ -1,6 +1,6 @@
 """Neural networks: building, saving, splitting and exporting them, and fast inference."""
 
-from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters
+from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters, register_net
 from rookery.nets.freeze import check_parts, freeze, frozen_tensors
 from rookery.nets.inference.backend import BackendChoice, NotFinite
 from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
@@ -40,6 +40,7 @@ __all__ = [
     "max_parts",
     "pack",
     "pack_onnx",
+    "register_net",
     "save",
     "split_net",
     "unpack",

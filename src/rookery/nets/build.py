@@ -1,6 +1,6 @@
 """Networks: their settings, building one from them, and ensembles of several."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,13 +9,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rookery.base import ConfigError, Ranges, UnknownName, check_ranges, generator
+from rookery.base import ConfigError, Ranges, Registry, UnknownName, check_ranges, generator
 from rookery.nets.lif import SURROGATES, Firing
 from rookery.nets.resnet import Outputs, ResNet, Sizes
 from rookery.nets.spiking import SpikingNet
 
 PlanesShape = tuple[int, int, int]
-KINDS = ("resnet", "spiking")
+OWN_NETS: Registry[Callable[[Sizes], nn.Module]] = Registry("net.kind", ("resnet", "spiking"))
+"""Networks of users, which map planes [B, P, H, W] to logits [B, A] and [B, 3]."""
+register_net = OWN_NETS.register
 MAX_TOWER = 2**31
 """Weights of the tower that may be asked for: width and depth are limited together."""
 
@@ -36,7 +38,8 @@ class NetConfig:
     }
 
     kind: str = "resnet"
-    """Kind of network: resnet, or spiking (docs/spiking.md)."""
+    """Kind of network: resnet, spiking (docs/spiking.md), or one of your own
+    (docs/own-parts.md)."""
     width: int = 32
     """Channels of the tower."""
     depth: int = 3
@@ -58,8 +61,7 @@ class NetConfig:
     """spiking: function whose derivative replaces that of a spike: arctan or fast_sigmoid."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownName("net.kind", self.kind, KINDS)
+        OWN_NETS.check(self.kind)
         if self.surrogate not in SURROGATES:
             raise UnknownName("net.surrogate", self.surrogate, SURROGATES)
         check_ranges("net", self, self.RANGES)
@@ -112,8 +114,10 @@ def build_net(
 def _build_one(config: NetConfig, sizes: Sizes) -> nn.Module:
     if config.kind == "resnet":
         return ResNet(sizes)
-    firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
-    return SpikingNet(sizes, firing)
+    if config.kind == "spiking":
+        firing = Firing(config.steps, config.decay, config.threshold, config.surrogate)
+        return SpikingNet(sizes, firing)
+    return OWN_NETS.find(config.kind)(sizes)
 
 
 def count_parameters(net: nn.Module) -> int:

@@ -201,11 +201,13 @@ def without_zero_layers(folded: nn.Module) -> nn.Module:
 
 
 def in_precision(folded: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """Return a copy with the tower in `dtype`, channels last."""
+    """Return a copy with the tower in `dtype`, channels last; all of it if it has no tower."""
     net = copy.deepcopy(folded)
-    for module in net.modules():
-        if isinstance(module, TowerConv):
-            module.weight.data = module.weight.to(dtype, memory_format=torch.channels_last)
-            assert module.bias is not None
-            module.bias.data = module.bias.to(dtype)
+    tower = [module for module in net.modules() if isinstance(module, TowerConv)]
+    if not tower:
+        return net.to(dtype)
+    for module in tower:
+        module.weight.data = module.weight.to(dtype, memory_format=torch.channels_last)
+        assert module.bias is not None
+        module.bias.data = module.bias.to(dtype)
     return net

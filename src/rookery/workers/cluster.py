@@ -5,6 +5,7 @@ the workers of a coordinator that has gone. Restarts are up to the worker pool, 
 one machine, so Ray is told to restart nothing. A worker waits until a machine has resources for it.
 """
 
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from rookery.base import PLUGINS
 from rookery.workers.channel import HEARTBEAT_SECONDS, Job, WorkerFunction
 from rookery.workers.cluster_host import FETCH_SECONDS, Fetched, Host
 from rookery.workers.cluster_store import KeyValues
@@ -90,7 +92,7 @@ class Cluster:
             num_cpus=threads,
             num_gpus=gpus,
             scheduling_strategy="SPREAD",
-            runtime_env={"env_vars": dict(environment)},
+            runtime_env={"env_vars": {PLUGINS: os.environ.get(PLUGINS, ""), **environment}},
             max_concurrency=4,  # a call that waits for messages does not block the others
             max_restarts=0,
         )

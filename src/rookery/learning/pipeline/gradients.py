@@ -112,7 +112,7 @@ class PipelineGradients(RankGradients):
     def _loss(self, logits: tuple[Tensor, Tensor], number: Tensor) -> Tensor:
         """Return one part's share of the loss; torch passes the part's number as the target."""
         targets = self._part_targets[int(number)]
-        losses = measure_losses(*logits, targets=targets, value_weight=self.value_weight)
+        losses = measure_losses(*logits, targets=targets, weights=self.loss_weights)
         self._losses.append(losses.detached())
         return losses.total * (1 / self.accumulate)
 

@@ -76,7 +76,7 @@ class TorchBackend:
     def __call__(self, planes: Tensor) -> Outputs:
         rows = pad_rows(planes, self._padded_to) if self._padded_to else planes
         logits, wdl = self._forward(rows.to(self._dtype, memory_format=torch.channels_last))
-        return logits[: len(planes)], wdl[: len(planes)]
+        return logits[: len(planes)].float(), wdl[: len(planes)].float()
 
 
 def pad_rows(rows: Tensor, count: int) -> Tensor:
