@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from rookery.api.svg import board_svg
 from rookery.base import IllegalPosition
-from rookery.games import ONGOING, Action, Game, State, load_game
+from rookery.games import ONGOING, Action, Game, State, load_game, plain_name
 from rookery.games import Board as GameBoard
 
 
@@ -119,6 +120,12 @@ class Board:
 
     def __str__(self) -> str:
         return self.game.show(self.state)
+
+    def svg(self) -> str:
+        """Return a picture of the position, which notebooks show."""
+        return board_svg(str(self), has_figures=plain_name(self.game.name) == "chess")
+
+    _repr_svg_ = svg
 
     def __repr__(self) -> str:
         made = " ".join(self.moves)

@@ -1,0 +1,48 @@
+"""Pictures of boards: well-formed, with the right cells, pieces and labels."""
+
+from collections import Counter
+from xml.etree import ElementTree
+
+import pytest
+
+import rookery as rk
+from rookery.api.svg import DARK, LIGHT, board_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def shapes(picture: str) -> Counter[tuple[str, str]]:
+    """The shapes of a picture, by kind and colour."""
+    found = ElementTree.fromstring(picture).iter()
+    return Counter((each.tag.removeprefix(SVG), each.get("fill", "")) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "cells", "discs", "labels"),
+    [("tictactoe", "159", 9, (2, 1), 6), ("connect4", "445334", 42, (3, 3), 7)],
+)
+def test_stones_are_discs(
+    game: str, moves: str, cells: int, discs: tuple[int, int], labels: int
+) -> None:
+    board = rk.Board(game, moves)
+    found = shapes(board.svg())
+    assert board._repr_svg_() == board.svg()
+    assert found["rect", LIGHT] == cells
+    assert sum(number for (kind, _), number in found.items() if kind == "text") == labels
+    colours = [number for (kind, _), number in sorted(found.items()) if kind == "circle"]
+    assert sorted(colours) == sorted(discs)
+
+
+def test_chess_has_figures_on_squares_of_two_colours() -> None:
+    found = shapes(rk.Board("chess").svg())
+    assert found["rect", LIGHT] == found["rect", DARK] == 32
+    pieces = [each for each in rk.Board("chess").svg() if each in "♚♛♜♝♞♟"]
+    assert Counter(pieces) == {"♚": 2, "♛": 2, "♜": 4, "♝": 4, "♞": 4, "♟": 16}
+    root = ElementTree.fromstring(rk.Board("chess").svg())
+    low_left = [each.get("fill") for each in root.iter(f"{SVG}rect") if each.get("y") == "309"]
+    assert low_left[0] == DARK  # a1
+
+
+def test_any_other_text_is_shown_as_it_is() -> None:
+    root = ElementTree.fromstring(board_svg("Hex <&>\n a 12"))
+    assert [each.text for each in root.iter(f"{SVG}text")] == ["Hex <&>", " a 12"]
