@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         match,
         open_run,
         search,
+        to_pettingzoo,
         train,
     )
     from rookery.base import ConfigError, IllegalPosition, RookeryError
@@ -64,6 +65,7 @@ __all__ = [
     "register_loss",
     "register_net",
     "search",
+    "to_pettingzoo",
     "train",
 ]
 

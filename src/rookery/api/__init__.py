@@ -26,6 +26,7 @@ from rookery.api.runs import (
     train,
 )
 from rookery.api.searching import SearchResult, search
+from rookery.api.standards import to_pettingzoo
 
 __all__ = [
     "MAX_BATCH",
@@ -57,5 +58,6 @@ __all__ = [
     "search",
     "split_members",
     "start_from",
+    "to_pettingzoo",
     "train",
 ]
