@@ -1,5 +1,7 @@
 """Batches: the rows that were dealt, turned by a symmetry, as a slow reference builds them."""
 
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -159,6 +161,24 @@ def test_with_depth_zero_an_item_is_made_when_it_is_asked_for() -> None:
     assert not made
     assert next(items) == 0 and made == [0]
     assert list(items) == [1, 2]
+
+
+def test_the_thread_that_prefetches_stays_and_is_idle_after_a_close() -> None:
+    made: list[int] = []
+
+    def identities() -> Iterator[int]:
+        for number in range(9):
+            time.sleep(0.02)
+            made.append(number)
+            yield threading.get_ident()
+
+    first = prefetch(identities())
+    thread = next(first)
+    first.close()
+    done = len(made)
+    time.sleep(0.1)
+    assert len(made) == done < 9, "something is still being made"
+    assert set(prefetch(identities())) == {thread} != {threading.get_ident()}
 
 
 def test_an_error_while_prefetching_reaches_the_learner() -> None:

@@ -1,8 +1,9 @@
 """Batches for the learner: one scalar function makes a row of a batch, on CPU threads or a GPU."""
 
+import os
 from collections import deque
 from collections.abc import Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -133,11 +134,27 @@ def prefetch(items: Iterable[Item], depth: int = 2) -> Generator[Item, None, Non
     if depth == 0:
         yield from source
         return
-    with ThreadPoolExecutor(1, "prefetch") as pool:
-        ahead = deque(pool.submit(next, source, _END) for _ in range(depth))
+    pool = _prefetcher()
+    ahead = deque(pool.submit(next, source, _END) for _ in range(depth))
+    try:
         while (item := ahead.popleft().result()) is not _END:
             ahead.append(pool.submit(next, source, _END))
             yield item
+    finally:
+        wait([future for future in ahead if not future.cancel()])
+
+
+@cache
+def _prefetcher() -> ThreadPoolExecutor:
+    """Return the thread that makes items ahead.
+
+    It stays: if memory is short, the start of a thread can hang.
+    """
+    return ThreadPoolExecutor(1, "prefetch")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_prefetcher.cache_clear)
 
 
 @compiled

@@ -43,8 +43,8 @@ REQUEST_SECONDS = 2.0
 """Requests become so long: after each one the averaged network is sent."""
 COPY_SHARE = 0.02
 """Share of the time that copies of the trainers' whole state may take."""
-ANSWER_SECONDS = 60.0
-PATIENCE = 20.0
+ANSWER_SECONDS = 30.0
+PATIENCE = 10.0
 """A trainer counts as hung, though its heart beats, if it does not answer for so many seconds, and
 for so many times the time that the last goals took."""
 IDLE_SECONDS = 0.01
