@@ -110,3 +110,18 @@ def test_errors_of_the_system_are_explained() -> None:
 
 def test_a_message_of_many_lines_becomes_one() -> None:
     assert explain(RookeryError("not legal here\n\n. X\nO .\n")) == "not legal here | . X | O ."
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"), [("rookery tr", "train"), ("rookery train --reci", "--recipe")]
+)
+def test_a_shell_can_complete_commands_and_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, found: str
+) -> None:
+    variables = {"_ROOKERY_COMPLETE": "complete_bash", "COMP_WORDS": typed}
+    for name, text in {**variables, "COMP_CWORD": str(typed.count(" "))}.items():
+        monkeypatch.setenv(name, text)
+    with pytest.raises(SystemExit) as ended:
+        app.run([])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.split() == [found]

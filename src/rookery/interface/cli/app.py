@@ -38,7 +38,7 @@ class Notes(logging.Handler):
 
 
 logging.getLogger("rookery").addHandler(Notes())
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 app.command("train")(train)
 app.command("resume")(resume)
 app.command("checkpoint")(checkpoint)
