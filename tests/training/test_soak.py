@@ -31,6 +31,19 @@ def test_strength_is_judged_by_the_noise_between_undisturbed_runs(
     assert "so few" in checks.check_strength(tmp_path / "disturbed", others[:2]).what
 
 
+def test_a_hang_is_found_within_one_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SOAK.parent))
+    checks = importlib.import_module("soak_checks")
+
+    def sample(at: float, pid: int, iteration: int) -> object:
+        return checks.Sample(at, pid, 1.0, 1, 1, iteration, frozenset())
+
+    ended_often = [sample(100.0 * n, n, 7) for n in range(9)]
+    found = checks.check_pauses([*ended_often, sample(850.0, 8, 8)])
+    assert found.is_ok and "at most 50 s" in found.what and "850 s over several" in found.what
+    assert not checks.check_pauses([*ended_often, sample(921.0, 8, 8)]).is_ok
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and Linux signals")
 def test_a_run_survives_random_faults(environment: dict[str, str], tmp_path: Path) -> None:
