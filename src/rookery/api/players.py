@@ -21,7 +21,7 @@ from pathlib import Path
 
 from rookery.arena import is_named_player
 from rookery.base import MAX_ITERATION, MAX_SIMULATIONS, ConfigError, UnknownName, read_whole
-from rookery.games import Game, is_shipped, load_game
+from rookery.games import Game, is_shipped, load_game, rules_file
 from rookery.nets import Weights, load, pack
 from rookery.search import SearchConfig
 from rookery.training import (
@@ -73,7 +73,7 @@ class NetRef:
 
 def is_game(text: str) -> bool:
     """Whether `text` names a game rather than a run."""
-    return is_shipped(text) or text.endswith(".py")
+    return is_shipped(text) or rules_file(text).endswith(".py")
 
 
 def read_net(

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.api.net import Net, load_net
-from rookery.api.players import is_game, read_initial_weights
+from rookery.api.players import read_initial_weights
 from rookery.base import ConfigError
-from rookery.games import Game, load_game
+from rookery.games import Game, load_game, rules_file
 from rookery.gpu import find_devices
 from rookery.training import (
     Config,
@@ -158,7 +158,8 @@ class RunStats(Sequence[Line]):
 def start_from(game: str, recipe: str | None, devices: str) -> Config:
     """Return the initial settings of a new run of `game`, a name or a rules file."""
     device = find_devices(devices)[0]
-    name = os.path.realpath(game) if is_game(game) and game.endswith(".py") else game
+    name = rules_file(game)
+    name = os.path.realpath(name) if name.endswith(".py") else name
     load_game(name)
     return replace(recipe_for(name, recipe, on_gpu=device.type == "cuda"), game=name)
 

@@ -23,6 +23,7 @@ from rookery.games.registry import (
     load_game,
     plain_name,
     read_rules,
+    rules_file,
 )
 from rookery.games.repetitions import (
     Repetitions,
@@ -57,4 +58,5 @@ __all__ = [
     "plain_name",
     "read_rules",
     "rules_digest",
+    "rules_file",
 ]

@@ -1,9 +1,11 @@
-"""Load the games that ship with Rookery, and games from rules files of the user."""
+"""Load the games that ship with Rookery, and games of users: files, modules, installed packages."""
 
 import importlib
+import importlib.util
 import os
 import sys
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +14,8 @@ from rookery.games.game import Game, from_module, rules_digest
 
 PACKAGE = __package__
 SHIPPED = ("chess", "connect4", "tictactoe")
+GROUP = "rookery.games"
+"""Entry points by which packages offer games: NAME = MODULE, whose file has the rules."""
 
 _own_games: dict[tuple[Path, str], Game] = {}
 """Games whose rules files were executed, by path and SHA-256."""
@@ -22,16 +26,18 @@ def game_names() -> tuple[str, ...]:
     return SHIPPED
 
 
-def load_game(name: str, digest: str | None = None) -> Game:
-    """Return a shipped game by its name, or a game of the user by the path of its rules file.
+def load_game(name: str | ModuleType, digest: str | None = None) -> Game:
+    """Return a shipped game or one of an installed package by its name, or a game of the user.
 
+    The latter is given as the path of its rules file, or as the imported module.
     With `digest`, execute a rules file only if this is its SHA-256, else raise ConfigError. The
     file is read once, so that the bytes executed are the bytes compared.
     """
+    name = rules_file(name) if isinstance(name, str) else str(name.__file__)
     if is_shipped(name):
         return _shipped_game(name)
     if not name.endswith(".py"):
-        raise UnknownName("game", name, SHIPPED)
+        raise UnknownName("game", name, (*SHIPPED, *_installed()))
     path = Path(os.path.abspath(name))
     if digest is not None and (path, digest) in _own_games:
         return _own_games[path, digest]
@@ -45,6 +51,25 @@ def load_game(name: str, digest: str | None = None) -> Game:
     if (path, found) not in _own_games:
         _own_games[path, found] = _load_own_game(path, source)
     return _own_games[path, found]
+
+
+def rules_file(name: str) -> str:
+    """Return the rules file of a game of an installed package; any other name as it is."""
+    module = None if is_shipped(name) else _installed().get(name)
+    if module is None:
+        return name
+    try:
+        found = importlib.util.find_spec(module)
+    except ImportError:
+        found = None
+    if found is None or not found.has_location:
+        raise ConfigError(f"the game {name} has no rules: there is no module {module}")
+    return str(found.origin)
+
+
+def _installed() -> dict[str, str]:
+    """Return the modules of games of installed packages, by name."""
+    return {entry.name: entry.module for entry in entry_points(group=GROUP)}
 
 
 def read_rules(name: str) -> bytes:
