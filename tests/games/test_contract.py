@@ -87,6 +87,8 @@ REPETITION_FAULTS = [
     ("np.arange(9)\n", "np.arange(9) // 2\n", "tables", "same cell"),
     ("np.arange(9)\n", "np.arange(8)\n", "tables", "each of the 9 actions"),
 ]
+OTHELLO = (Path(__file__).parents[1] / "othello6.py").read_text()
+OTHELLO_ACTIONS = "np.append(view.ravel(), PASS)"
 COMPILED_FAULTS = [
     ("PLANES = (2, 3, 3)", "PLANES = (1, 3, 3)", "planes", "outside"),
     ("@compiled\ndef planes", "def planes", "compiled", "@compiled"),
@@ -121,11 +123,13 @@ def check_edited(folder: Path, old: str, new: str) -> dict[str, CheckResult]:
     return check_source(folder, SOURCE, old, new)
 
 
-def check_source(folder: Path, source: str, old: str, new: str) -> dict[str, CheckResult]:
+def check_source(
+    folder: Path, source: str, old: str, new: str, games: int = 5
+) -> dict[str, CheckResult]:
     assert old in source, f"the rules do not contain {old!r}"
     path = folder / "mygame.py"
     path.write_text(source.replace(old, new, 1))
-    return {result.name: result for result in check_game(load_game(str(path)), games=5)}
+    return {result.name: result for result in check_game(load_game(str(path)), games=games)}
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -146,6 +150,30 @@ def test_faulty_rules_fail_their_check(
 ) -> None:
     result = check_edited(tmp_path, old, new)[check]
     assert not result.passed and words in result.message, result
+
+
+def test_symmetries_may_change_the_first_position(tmp_path: Path, plain_python: None) -> None:
+    results = check_source(tmp_path, OTHELLO, "VERSION = 1", "VERSION = 2", games=2)
+    assert all(result.passed and not result.is_warning for result in results.values()), results
+    assert "4 change the first position: compared" in results["symmetries"].message
+
+
+def test_wrong_symmetries_that_change_the_first_position_look_wrong(
+    tmp_path: Path, plain_python: None
+) -> None:
+    wrong = "np.append(view.ravel() if view[0, 0] in (0, 35) else _VIEWS[2].ravel(), PASS)"
+    result = check_source(tmp_path, OTHELLO, OTHELLO_ACTIONS, wrong, games=2)["symmetries"]
+    assert result.is_warning and "table of actions" in result.message, result
+
+
+def test_symmetries_that_cannot_be_tested_are_named(tmp_path: Path, plain_python: None) -> None:
+    source = SOURCE.replace('("mover", np.uint16)', '("mover", np.uint16, 2)')
+    source = source.replace("state.mover", "state.mover[0]").replace(
+        "state.mover[0] = 0", "state.mover[:] = 0"
+    )
+    corner = source.replace("mover[:] = 0", "mover[:] = 1")
+    result = check_source(tmp_path, corner, "VERSION = 1", "VERSION = 2")["symmetries"]
+    assert result.is_warning and "could not be tested" in result.message, result
 
 
 def test_rules_with_repetitions_pass_every_check(tmp_path: Path, plain_python: None) -> None:

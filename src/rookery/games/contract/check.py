@@ -13,7 +13,8 @@ from rookery.games.contract import positions
 from rookery.games.contract.compilation import check_compiled
 from rookery.games.contract.notation import check_notation
 from rookery.games.contract.random_games import CheckFailed, CheckWarning, RandomGames
-from rookery.games.contract.tables import check_symmetries, check_tables
+from rookery.games.contract.symmetries import check_symmetries
+from rookery.games.contract.tables import check_tables
 from rookery.games.game import Game
 
 CHECKS: dict[str, Callable[[RandomGames], str]] = {
