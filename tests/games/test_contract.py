@@ -8,9 +8,12 @@ import numba
 import pytest
 
 import rookery.games.chess
-from rookery.base import IllegalPosition, interpreted
+from rookery.base import IllegalPosition, generator, interpreted
 from rookery.games import CheckResult, check_game, game_names, load_game
 from rookery.games.contract.compilation import load_interpreted
+from rookery.games.contract.positions import check_perspective
+from rookery.games.contract.random_games import CheckWarning, RandomGames
+from rookery.games.contract.symmetries import check_symmetries
 
 SOURCE = load_game("tictactoe").path.read_text()
 SOURCE = SOURCE.replace('NAME = "tictactoe"', 'NAME = "mine"')
@@ -123,13 +126,11 @@ def check_edited(folder: Path, old: str, new: str) -> dict[str, CheckResult]:
     return check_source(folder, SOURCE, old, new)
 
 
-def check_source(
-    folder: Path, source: str, old: str, new: str, games: int = 5
-) -> dict[str, CheckResult]:
+def check_source(folder: Path, source: str, old: str, new: str) -> dict[str, CheckResult]:
     assert old in source, f"the rules do not contain {old!r}"
     path = folder / "mygame.py"
     path.write_text(source.replace(old, new, 1))
-    return {result.name: result for result in check_game(load_game(str(path)), games=games)}
+    return {result.name: result for result in check_game(load_game(str(path)), games=5)}
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -141,7 +142,7 @@ def test_shipped_games_pass_every_check(name: str) -> None:
 def test_a_rules_file_is_checked(tmp_path: Path, plain_python: None) -> None:
     results = check_edited(tmp_path, 'NAME = "mine"', 'NAME = "yours"')
     assert all(result.passed and not result.is_warning for result in results.values())
-    assert len(results) == 12
+    assert len(results) == 13
 
 
 @pytest.mark.parametrize(("old", "new", "check", "words"), FAULTS)
@@ -152,18 +153,25 @@ def test_faulty_rules_fail_their_check(
     assert not result.passed and words in result.message, result
 
 
+def one_game(folder: Path, source: str) -> RandomGames:
+    """Return one random game of the rules in `source`."""
+    path = folder / "mygame.py"
+    path.write_text(source)
+    played = RandomGames(load_game(str(path)), lines=[], rng=generator(1, "contract"))
+    played.play(1)
+    return played
+
+
 def test_symmetries_may_change_the_first_position(tmp_path: Path, plain_python: None) -> None:
-    results = check_source(tmp_path, OTHELLO, "VERSION = 1", "VERSION = 2", games=2)
-    assert all(result.passed and not result.is_warning for result in results.values()), results
-    assert "4 change the first position: compared" in results["symmetries"].message
+    assert "4 change the first position: compared" in check_symmetries(one_game(tmp_path, OTHELLO))
 
 
 def test_wrong_symmetries_that_change_the_first_position_look_wrong(
     tmp_path: Path, plain_python: None
 ) -> None:
     wrong = "np.append(view.ravel() if view[0, 0] in (0, 35) else _VIEWS[2].ravel(), PASS)"
-    result = check_source(tmp_path, OTHELLO, OTHELLO_ACTIONS, wrong, games=2)["symmetries"]
-    assert result.is_warning and "table of actions" in result.message, result
+    with pytest.raises(CheckWarning, match="table of actions"):
+        check_symmetries(one_game(tmp_path, OTHELLO.replace(OTHELLO_ACTIONS, wrong)))
 
 
 def test_symmetries_that_cannot_be_tested_are_named(tmp_path: Path, plain_python: None) -> None:
@@ -174,6 +182,38 @@ def test_symmetries_that_cannot_be_tested_are_named(tmp_path: Path, plain_python
     corner = source.replace("mover[:] = 0", "mover[:] = 1")
     result = check_source(tmp_path, corner, "VERSION = 1", "VERSION = 2")["symmetries"]
     assert result.is_warning and "could not be tested" in result.message, result
+
+
+def test_planes_without_the_opponent_are_shown_with_both_boards(
+    tmp_path: Path, plain_python: None
+) -> None:
+    source = SOURCE.replace("PLANES = (2, 3, 3)", "PLANES = (1, 3, 3)")
+    result = check_source(tmp_path, source, OPPONENT_PLANE, "pass")["information"]
+    assert not result.passed and "different legal moves" in result.message
+    assert "in the first position" in result.message and "1 2 3\n4 5 6" in result.message
+
+
+def test_planes_of_a_fixed_player_look_wrong_where_pieces_change_sides(
+    tmp_path: Path, plain_python: None
+) -> None:
+    assert "lost" in check_perspective(one_game(tmp_path, OTHELLO))
+    side = "(1 - 2 * state.is_second)"
+    absolute = OTHELLO.replace("== 1\n", f"== {side}\n").replace("== -1\n", f"== -{side}\n")
+    assert absolute.count(side) == 2
+    with pytest.raises(CheckWarning, match="fixed player"):
+        check_perspective(one_game(tmp_path, absolute))
+
+
+def test_a_draw_by_counting_moves_need_not_be_in_the_planes(
+    tmp_path: Path, plain_python: None
+) -> None:
+    source = SOURCE.replace('("opponent", np.uint16)', '("opponent", np.uint16), ("plies", "u1")')
+    source = source.replace("    state.opponent = 0\n", "    state.opponent = state.plies = 0\n")
+    source = source.replace(
+        "    moved = ", "    state.plies += 1 + (action == 0)\n    moved = "
+    ).replace("return DRAW if", "return DRAW if state.plies > 3 or")
+    result = check_source(tmp_path, source, "VERSION = 1", "VERSION = 2")["information"]
+    assert result.passed, result
 
 
 def test_rules_with_repetitions_pass_every_check(tmp_path: Path, plain_python: None) -> None:

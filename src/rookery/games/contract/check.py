@@ -11,6 +11,7 @@ from functools import partial
 from rookery.base import generator
 from rookery.games.contract import positions
 from rookery.games.contract.compilation import check_compiled
+from rookery.games.contract.information import check_information
 from rookery.games.contract.notation import check_notation
 from rookery.games.contract.random_games import CheckFailed, CheckWarning, RandomGames
 from rookery.games.contract.symmetries import check_symmetries
@@ -23,6 +24,7 @@ CHECKS: dict[str, Callable[[RandomGames], str]] = {
     "termination": positions.check_termination,
     "perspective": positions.check_perspective,
     "planes": positions.check_planes,
+    "information": check_information,
     "symmetries": check_symmetries,
     "copies": positions.check_copies,
     "compiled": check_compiled,

@@ -91,7 +91,7 @@ def check_perspective(played: RandomGames) -> str:
             two_plies += float(np.abs(history[2] - history[0]).sum())
         outcome = played.game.rules.outcome(state)
         wins, losses = wins + (outcome == WIN), losses + (outcome == LOSS)
-    if one_ply < 0.6 * two_plies:
+    if one_ply < 0.8 * two_plies:
         raise CheckWarning(
             "planes seem to be written for a fixed player: put the pieces of the player to move"
             " first (ignore this if both players share the pieces, as in Nim)"
