@@ -10,9 +10,10 @@ import pytest
 import rookery.games.chess
 from rookery.base import IllegalPosition, generator, interpreted
 from rookery.games import CheckResult, check_game, game_names, load_game
+from rookery.games.contract.calls import check_calls
 from rookery.games.contract.compilation import load_interpreted
 from rookery.games.contract.positions import check_perspective
-from rookery.games.contract.random_games import CheckWarning, RandomGames
+from rookery.games.contract.random_games import CheckFailed, CheckWarning, RandomGames
 from rookery.games.contract.symmetries import check_symmetries
 
 SOURCE = load_game("tictactoe").path.read_text()
@@ -26,6 +27,7 @@ FIXED_VIEW = """\
         out[stones % 2, cell // 3, cell % 3] = state.mover >> cell & 1
         out[1 - stones % 2, cell // 3, cell % 3] = state.opponent >> cell & 1"""
 VIEWS = "tuple((view.ravel(), view.ravel()) for view in _VIEWS)"
+SWAP = "    state.mover = state.opponent\n    state.opponent = moved\n"
 CELL_IS_FREE = "if not taken >> cell & 1:"
 OPPONENT_PLANE = "out[1, cell // 3, cell % 3] = state.opponent >> cell & 1"
 
@@ -54,6 +56,7 @@ FAULTS = [
     (VIEWS, "((_GRID.T.ravel(), _GRID.T.ravel()),)", "symmetries", "identity"),
     (VIEWS, f"(*{VIEWS}, (_GRID.T.ravel(), _GRID[::-1].ravel()))", "symmetries", "[8]"),
     ("    count = 0\n", "    count = 0\n    state.mover = 1\n", "copies", "only read"),
+    ("return LOSS", "return -1 if np.random.random() < 0.5 else 2", "copies", "outcome is random"),
     ("if len(text) != 1 or", "if False and", "notation", "ValueError"),
     ("return str(action + 1)", 'return "5"', "notation", "read"),
 ]
@@ -95,6 +98,7 @@ OTHELLO_ACTIONS = "np.append(view.ravel(), PASS)"
 COMPILED_FAULTS = [
     ("PLANES = (2, 3, 3)", "PLANES = (1, 3, 3)", "planes", "outside"),
     ("@compiled\ndef planes", "def planes", "compiled", "@compiled"),
+    ("@compiled\ndef planes", "def planes", "calls", "planes is not compiled: write @compiled"),
     (
         OPPONENT_PLANE,
         "out[1, cell // 3, cell % 3] = np.uint8(200) + np.uint8(100)",
@@ -103,6 +107,7 @@ COMPILED_FAULTS = [
     ),
 ]
 SUSPICIOUS = [
+    (SWAP, "    state.mover = moved\n", "play does not swap the sides"),
     (PLANES_LOOP, FIXED_VIEW, "fixed player"),
     ("return LOSS", "return 1", "made the last move"),
 ]
@@ -142,7 +147,7 @@ def test_shipped_games_pass_every_check(name: str) -> None:
 def test_a_rules_file_is_checked(tmp_path: Path, plain_python: None) -> None:
     results = check_edited(tmp_path, 'NAME = "mine"', 'NAME = "yours"')
     assert all(result.passed and not result.is_warning for result in results.values())
-    assert len(results) == 13
+    assert len(results) == 14
 
 
 @pytest.mark.parametrize(("old", "new", "check", "words"), FAULTS)
@@ -202,6 +207,54 @@ def test_planes_of_a_fixed_player_look_wrong_where_pieces_change_sides(
     assert absolute.count(side) == 2
     with pytest.raises(CheckWarning, match="fixed player"):
         check_perspective(one_game(tmp_path, absolute))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("    taken = state.mover", "    taken = state.movr", "the fields of STATE are mover, opp"),
+        ("    taken = state.mover", "    out[9] = 0\n    taken = state.mover", "IndexError"),
+    ],
+)
+def test_a_mistake_is_reported_with_file_and_line(
+    tmp_path: Path, plain_python: None, old: str, new: str, words: str
+) -> None:
+    result = check_edited(tmp_path, old, new)["calls"]
+    number = SOURCE[: SOURCE.index(old)].count("\n") + 1
+    assert not result.passed and words in result.message, result
+    assert result.message.startswith(f"mygame.py, line {number}: legal raises"), result
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "start(state)",
+        "legal(state, out)",
+        "play(state, action)",
+        "outcome(state)",
+        "planes(state, out)",
+    ],
+)
+def test_an_endless_loop_is_reported_and_ends_the_check(
+    tmp_path: Path,
+    plain_python: None,
+    monkeypatch: pytest.MonkeyPatch,
+    function: str,
+) -> None:
+    monkeypatch.setattr("rookery.games.contract.calls.MAX_LINES", 5_000)
+    head = f"def {function}:\n"
+    results = check_edited(tmp_path, head, f"{head}    while True:\n        pass\n")
+    name = function.partition("(")[0]
+    assert list(results) == ["tables", "calls"]
+    assert f"{name} does not return in the first position" in results["calls"].message, results
+
+
+def test_a_function_that_the_rules_call_must_be_compiled(tmp_path: Path) -> None:
+    path = tmp_path / "mygame.py"
+    path.write_text(OTHELLO.replace("@compiled\ndef flips", "def flips"))
+    played = RandomGames(load_game(str(path)), lines=[], rng=generator(1, "contract"))
+    with pytest.raises(CheckFailed, match=r"mygame.py, line \d+: flips is not compiled: write"):
+        check_calls(played, 1)
 
 
 def test_a_draw_by_counting_moves_need_not_be_in_the_planes(

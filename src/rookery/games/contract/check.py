@@ -10,6 +10,7 @@ from functools import partial
 
 from rookery.base import generator
 from rookery.games.contract import positions
+from rookery.games.contract.calls import EndlessLoop, check_calls
 from rookery.games.contract.compilation import check_compiled
 from rookery.games.contract.information import check_information
 from rookery.games.contract.notation import check_notation
@@ -43,16 +44,21 @@ class CheckResult:
     """What was checked, or what is wrong and how to fix it."""
     is_warning: bool = False
     """The check passed, but someone who knows the game should read the message."""
+    is_fatal: bool = False
+    """The check failed, and no other check can run."""
 
 
 def check_game(game: Game, *, games: int = 50, seed: int = 0) -> list[CheckResult]:
     """Run every check on `games` random games, or on fewer if the games are long.
 
-    The tables come first, then whether the game can be played. If it cannot, the other checks are
-    skipped.
+    The tables come first, then whether every function returns and whether the game can be played.
+    If not, the other checks are skipped.
     """
     played = RandomGames(game, lines=[], rng=generator(seed, "contract", games))
     results = [_run("tables", partial(check_tables, game))]
+    results.append(_run("calls", partial(check_calls, played, games)))
+    if results[-1].is_fatal:
+        return results
     results.append(_run("playable", partial(played.play, games)))
     if results[-1].passed:
         results += [_run(name, partial(check, played)) for name, check in CHECKS.items()]
@@ -63,7 +69,7 @@ def _run(name: str, check: Callable[[], str]) -> CheckResult:
     try:
         return CheckResult(name, True, check())
     except CheckFailed as failure:
-        return CheckResult(name, False, str(failure))
+        return CheckResult(name, False, str(failure), is_fatal=isinstance(failure, EndlessLoop))
     except CheckWarning as warning:
         return CheckResult(name, True, str(warning), is_warning=True)
     except Exception as error:  # a user's rules may raise anything

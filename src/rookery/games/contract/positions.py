@@ -15,6 +15,7 @@ from rookery.games.contract.random_games import (
 )
 from rookery.games.game import DRAW, LOSS, ONGOING, WIN, Action, Game, State
 
+NUM_OUTCOMES = 10  # outcomes of one position that are compared
 MAX_TIMES = 3  # largest number of earlier occurrences of a position to try
 
 
@@ -93,8 +94,9 @@ def check_perspective(played: RandomGames) -> str:
         wins, losses = wins + (outcome == WIN), losses + (outcome == LOSS)
     if one_ply < 0.8 * two_plies:
         raise CheckWarning(
-            "planes seem to be written for a fixed player: put the pieces of the player to move"
-            " first (ignore this if both players share the pieces, as in Nim)"
+            "planes seem to be written for a fixed player, or play does not swap the sides: put the"
+            " pieces of the player to move first, and after play the other player is to move"
+            " (ignore this if both players share the pieces, as in Nim)"
         )
     if wins > losses:
         raise CheckWarning(
@@ -127,7 +129,12 @@ def check_copies(played: RandomGames) -> str:
     rules = played.game.rules
     for state, line in played.positions():
         before = state.tobytes()
-        if rules.outcome(state) == ONGOING:
+        outcome = rules.outcome(state)
+        require(
+            all(rules.outcome(state) == outcome for _ in range(NUM_OUTCOMES)),
+            f"outcome is random {after(line)}: it must depend on the state alone",
+        )
+        if outcome == ONGOING:
             for action in legal_moves(played.game, rules, state):
                 copies = played.game.blank_states(2)
                 copies[:] = state
