@@ -134,3 +134,28 @@ def test_a_rules_file_is_compiled_once_and_then_found_in_the_cache(
             [*command, "--game", str(path)], capture_output=True, text=True, timeout=240, env=cache
         )
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_rules_file_is_also_a_module(
+    environment: dict[str, str], tmp_path: Path, order: tuple[int, int]
+) -> None:
+    own_rules(tmp_path)
+    programs = (
+        "import numpy, mine; mine.start(numpy.zeros(1, mine.STATE)[0])",
+        "from rookery.games import load_game; load_game('rules/mine.py').new_states(1)",
+    )
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "mine.py").rename(tmp_path / "rules" / "mine.py")
+    cache = {**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for number in order:
+        setup = "import sys; sys.path.append('rules'); " if number == 0 else ""
+        done = subprocess.run(
+            [sys.executable, "-c", setup + programs[number]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=cache,
+        )
+        assert done.returncode == 0, done.stderr
