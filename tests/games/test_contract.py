@@ -15,6 +15,7 @@ from rookery.games.contract.compilation import load_interpreted
 from rookery.games.contract.positions import check_perspective
 from rookery.games.contract.random_games import CheckFailed, CheckWarning, RandomGames
 from rookery.games.contract.symmetries import check_symmetries
+from rookery.games.game import FUNCTIONS
 
 SOURCE = load_game("tictactoe").path.read_text()
 SOURCE = SOURCE.replace('NAME = "tictactoe"', 'NAME = "mine"')
@@ -171,21 +172,49 @@ def test_symmetries_may_change_the_first_position(tmp_path: Path, plain_python: 
     assert "4 change the first position: compared" in check_symmetries(one_game(tmp_path, OTHELLO))
 
 
-def test_wrong_symmetries_that_change_the_first_position_look_wrong(
+WRONG_ACTIONS = "np.append(view.ravel() if view[0, 0] in (0, 35) else _VIEWS[2].ravel(), PASS)"
+
+
+def test_wrong_symmetries_that_change_the_first_position_fail(
     tmp_path: Path, plain_python: None
 ) -> None:
-    wrong = "np.append(view.ravel() if view[0, 0] in (0, 35) else _VIEWS[2].ravel(), PASS)"
-    with pytest.raises(CheckWarning, match="table of actions"):
-        check_symmetries(one_game(tmp_path, OTHELLO.replace(OTHELLO_ACTIONS, wrong)))
+    with pytest.raises(CheckFailed, match="table of actions"):
+        check_symmetries(one_game(tmp_path, OTHELLO.replace(OTHELLO_ACTIONS, WRONG_ACTIONS)))
+
+
+def test_symmetries_of_states_with_unknown_fields_only_look_wrong(
+    tmp_path: Path, plain_python: None
+) -> None:
+    source = OTHELLO.replace('("is_second", np.int8)', '("is_second", np.int8), ("last", np.int8)')
+    source = source.replace("state.is_second = 0", "state.is_second = state.last = 0")
+    source = source.replace(
+        "    swap(state)\n    state", "    swap(state)\n    state.last = action\n    state"
+    )
+    played = one_game(tmp_path, source)
+    played.play(3)
+    assert "4 change the first position: compared" in check_symmetries(played)
+    played = one_game(tmp_path, source.replace(OTHELLO_ACTIONS, WRONG_ACTIONS))
+    played.play(3)
+    with pytest.raises(CheckWarning, match="the field last of STATE depends on cells"):
+        check_symmetries(played)
+
+
+CORNER = SOURCE.replace("state.mover = 0", "state.mover = 1")
+TWO_BITBOARDS = (
+    CORNER.replace('("mover", np.uint16)', '("mover", np.uint16, 2)')
+    .replace("state.mover", "state.mover[0]")
+    .replace("state.mover[0] = 1", "state.mover[:] = 1")
+)
+
+
+@pytest.mark.parametrize("source", [CORNER, TWO_BITBOARDS])
+def test_bitboards_are_permuted(tmp_path: Path, plain_python: None, source: str) -> None:
+    result = check_source(tmp_path, source, "VERSION = 1", "VERSION = 2")["symmetries"]
+    assert result.passed and "6 change the first position" in result.message, result
 
 
 def test_symmetries_that_cannot_be_tested_are_named(tmp_path: Path, plain_python: None) -> None:
-    source = SOURCE.replace('("mover", np.uint16)', '("mover", np.uint16, 2)')
-    source = source.replace("state.mover", "state.mover[0]").replace(
-        "state.mover[0] = 0", "state.mover[:] = 0"
-    )
-    corner = source.replace("mover[:] = 0", "mover[:] = 1")
-    result = check_source(tmp_path, corner, "VERSION = 1", "VERSION = 2")["symmetries"]
+    result = check_source(tmp_path, CORNER, '"mover", np.uint16', '"mover", np.int16')["symmetries"]
     assert result.is_warning and "could not be tested" in result.message, result
 
 
@@ -225,26 +254,13 @@ def test_a_mistake_is_reported_with_file_and_line(
     assert result.message.startswith(f"mygame.py, line {number}: legal raises"), result
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        "start(state)",
-        "legal(state, out)",
-        "play(state, action)",
-        "outcome(state)",
-        "planes(state, out)",
-    ],
-)
+@pytest.mark.parametrize("name", [*FUNCTIONS, "show", "write_move"])
 def test_an_endless_loop_is_reported_and_ends_the_check(
-    tmp_path: Path,
-    plain_python: None,
-    monkeypatch: pytest.MonkeyPatch,
-    function: str,
+    tmp_path: Path, plain_python: None, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("rookery.games.contract.calls.MAX_LINES", 5_000)
-    head = f"def {function}:\n"
-    results = check_edited(tmp_path, head, f"{head}    while True:\n        pass\n")
-    name = function.partition("(")[0]
+    heads = [line for line in SOURCE.splitlines(keepends=True) if line.startswith(f"def {name}(")]
+    results = check_edited(tmp_path, heads[0], f"{heads[0]}    while True:\n        pass\n")
     assert list(results) == ["tables", "calls"]
     assert f"{name} does not return in the first position" in results["calls"].message, results
 
@@ -255,6 +271,13 @@ def test_a_function_that_the_rules_call_must_be_compiled(tmp_path: Path) -> None
     played = RandomGames(load_game(str(path)), lines=[], rng=generator(1, "contract"))
     with pytest.raises(CheckFailed, match=r"mygame.py, line \d+: flips is not compiled: write"):
         check_calls(played, 1)
+
+
+def test_a_field_may_have_the_name_of_a_function_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "mygame.py"
+    path.write_text(SOURCE.replace("opponent", "turn") + "\n\ndef turn(state):\n    return 0\n")
+    played = RandomGames(load_game(str(path)), lines=[], rng=generator(1, "contract"))
+    assert "moves of uncompiled rules" in check_calls(played, 1)
 
 
 def test_a_draw_by_counting_moves_need_not_be_in_the_planes(

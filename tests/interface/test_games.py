@@ -136,22 +136,28 @@ def test_a_rules_file_is_compiled_once_and_then_found_in_the_cache(
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+USES = (
+    "import sys; sys.path.append('rules'); import mine; rules = mine",
+    "import rules.mine; rules = rules.mine",
+    "from rookery.games import load_game; rules = load_game('rules/mine.py').rules",
+)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
 def test_a_rules_file_is_also_a_module(
-    environment: dict[str, str], tmp_path: Path, order: tuple[int, int]
+    environment: dict[str, str], tmp_path: Path, order: tuple[int, ...]
 ) -> None:
-    own_rules(tmp_path)
-    programs = (
-        "import numpy, mine; mine.start(numpy.zeros(1, mine.STATE)[0])",
-        "from rookery.games import load_game; load_game('rules/mine.py').new_states(1)",
-    )
     (tmp_path / "rules").mkdir()
-    (tmp_path / "mine.py").rename(tmp_path / "rules" / "mine.py")
+    text = own_rules(tmp_path / "rules").read_text()
+    helper = "@compiled\ndef start(state):\n    clear(state)\n\n\n@compiled\ndef clear(state):"
+    (tmp_path / "rules" / "mine.py").write_text(
+        text.replace("@compiled\ndef start(state):", helper)
+    )
     cache = {**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     for number in order:
-        setup = "import sys; sys.path.append('rules'); " if number == 0 else ""
+        state = "numpy.zeros(1, [('mover', 'u2'), ('opponent', 'u2')]).view(numpy.recarray)[0]"
         done = subprocess.run(
-            [sys.executable, "-c", setup + programs[number]],
+            [sys.executable, "-c", f"import numpy; {USES[number]}; rules.start({state})"],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -3,7 +3,9 @@
 Numba's own cache only detects edits of the file that defines a kernel: a kernel that calls a
 function of another file would silently keep the old one. Hence the digest. Numba also does not
 cache a function that closes over another compiled function. Kernels for one game therefore close
-over a *module* of functions (`namespace`), which Numba caches by the module's name.
+over a *module* of functions (`namespace`), which Numba caches by the module's name. The cache of a
+function refers to its module by name, too, but is found by the path of its file: a rules file that
+is imported under two names needs two caches.
 """
 
 import ast
@@ -36,13 +38,27 @@ _NAMED_TUPLE = re.compile(r"^class (\w+)\(NamedTuple\)", re.MULTILINE)
 
 def compiled(function: Function) -> Function:
     """Compile a scalar function, except under `interpreted` or NUMBA_DISABLE_JIT."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    with _cache_of(function.__module__):
+        return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def parallel(function: Function) -> Function:
     """Compile a function whose `numba.prange` loops run on all threads."""
     jit = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)
-    return cast(Function, jit(function))
+    with _cache_of(function.__module__):
+        return cast(Function, jit(function))
+
+
+@contextmanager
+def _cache_of(module: str) -> Iterator[None]:
+    """Cache the functions of a module outside of this package in a folder of its name."""
+    folder = numba.config.CACHE_DIR
+    if module.partition(".")[0] != PACKAGE.name:
+        numba.config.CACHE_DIR = os.path.join(folder, "modules", module)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = folder
 
 
 @contextmanager

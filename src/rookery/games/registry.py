@@ -9,8 +9,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-import numba
-
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.games.game import Game, from_module, rules_digest
 
@@ -134,15 +132,9 @@ def load_rules(source: bytes, path: Path, name: str | None = None) -> ModuleType
 
     The default name contains the digest: Numba's cache on disk refers to the module by its name,
     in later processes too. An import would not do, since it may execute bytecode from elsewhere.
-    The cache has a folder of its own, since an import of the file has another module name.
     """
     module = ModuleType(name or f"{path.stem}.{rules_digest(source)[:12]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    cache = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = os.path.join(cache, "rules")
-    try:
-        exec(compile(source, str(path), "exec"), vars(module))
-    finally:
-        numba.config.CACHE_DIR = cache
+    exec(compile(source, str(path), "exec"), vars(module))
     return module

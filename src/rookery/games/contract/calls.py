@@ -4,6 +4,7 @@ Uncompiled rules report the file and line of a misspelt field or of an index off
 function that never returns can be stopped there. Compiled rules can do neither.
 """
 
+import dis
 import sys
 import traceback
 from collections.abc import Callable
@@ -52,7 +53,9 @@ def _require_compiled(game: Game, function: Any, known: set[str]) -> None:
         " write @compiled above it, from rookery.base",
     )
     known.add(function.__name__)
-    for name in set(function.py_func.__code__.co_names) - known:
+    loads = dis.get_instructions(function.py_func)
+    used = {load.argval for load in loads if load.opname == "LOAD_GLOBAL"}
+    for name in used - known:
         called = function.py_func.__globals__.get(name)
         plain = getattr(called, "py_func", called)
         if isinstance(plain, FunctionType) and plain.__module__ == function.__module__:
@@ -67,6 +70,7 @@ def _play(game: Game, rules: Any, rng: np.random.Generator) -> int:
     _call(game, rules.start, line, state)
     while len(line) <= game.max_plies:
         _call(game, rules.planes, line, state, planes)
+        _call(game, rules.show, line, state)
         if _call(game, rules.outcome, line, state) != ONGOING:
             break
         actions = legal[: _call(game, rules.legal, line, state, legal)]
@@ -74,6 +78,7 @@ def _play(game: Game, rules: Any, rng: np.random.Generator) -> int:
         if not len(actions):
             break
         action = int(rng.choice(actions))
+        _call(game, rules.write_move, line, state, action)
         _call(game, rules.play, line, state, action)
         line.append(action)
     return len(line)
