@@ -9,7 +9,7 @@ import pytest
 
 import rookery.games.chess
 from rookery.base import IllegalPosition, generator, interpreted
-from rookery.games import CheckResult, check_game, game_names, load_game
+from rookery.games import CheckResult, check_game, game_names, load_game, quick_check
 from rookery.games.contract.calls import check_calls
 from rookery.games.contract.compilation import load_interpreted
 from rookery.games.contract.positions import check_perspective
@@ -268,16 +268,14 @@ def test_an_endless_loop_is_reported_and_ends_the_check(
 def test_a_function_that_the_rules_call_must_be_compiled(tmp_path: Path) -> None:
     path = tmp_path / "mygame.py"
     path.write_text(OTHELLO.replace("@compiled\ndef flips", "def flips"))
-    played = RandomGames(load_game(str(path)), lines=[], rng=generator(1, "contract"))
     with pytest.raises(CheckFailed, match=r"mygame.py, line \d+: flips is not compiled: write"):
-        check_calls(played, 1)
+        check_calls(load_game(str(path)), 1)
 
 
 def test_a_field_may_have_the_name_of_a_function_of_text(tmp_path: Path) -> None:
     path = tmp_path / "mygame.py"
     path.write_text(SOURCE.replace("opponent", "turn") + "\n\ndef turn(state):\n    return 0\n")
-    played = RandomGames(load_game(str(path)), lines=[], rng=generator(1, "contract"))
-    assert "moves of uncompiled rules" in check_calls(played, 1)
+    assert "moves of uncompiled rules" in check_calls(load_game(str(path)), 1)
 
 
 def test_a_draw_by_counting_moves_need_not_be_in_the_planes(
@@ -290,6 +288,28 @@ def test_a_draw_by_counting_moves_need_not_be_in_the_planes(
     ).replace("return DRAW if", "return DRAW if state.plies > 3 or")
     result = check_source(tmp_path, source, "VERSION = 1", "VERSION = 2")["information"]
     assert result.passed, result
+
+
+def test_a_quick_check_reports_failures_without_compiling(tmp_path: Path) -> None:
+    path = tmp_path / "mygame.py"
+    path.write_text(SOURCE.replace("MAX_PLIES = 9", "MAX_PLIES = 4"))
+    failures = quick_check(load_game(str(path)))
+    assert [failure.name for failure in failures] == ["termination"]
+    path.write_text(OTHELLO)
+    assert quick_check(load_game(str(path))) == []
+    assert not list((tmp_path / "cache").rglob("*.nbi"))
+    assert quick_check(load_game("tictactoe")) == []
+
+
+def test_a_quick_check_of_slow_rules_ends_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.games.contract.check.QUICK_SECONDS", 0.0)
+    path = tmp_path / "mygame.py"
+    path.write_text(SOURCE.replace("MAX_PLIES = 9", "MAX_PLIES = 4"))
+    assert quick_check(load_game(str(path))) == []
+    path.write_text(SOURCE.replace("PLANES = (2, 3, 3)", "PLANES = (2, 3)"))
+    assert [failure.name for failure in quick_check(load_game(str(path)))] == ["tables"]
 
 
 def test_rules_with_repetitions_pass_every_check(tmp_path: Path, plain_python: None) -> None:

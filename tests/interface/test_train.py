@@ -13,6 +13,7 @@ import pytest
 from command_line import Mistake, Rookery
 from own_rules import marked_rules
 from rookery.api import free_folder
+from rookery.games import CheckResult
 from rookery.interface.run_history import read_history
 from rookery.training import Stats
 
@@ -45,6 +46,18 @@ def test_training_ends_with_a_summary_and_the_next_commands(
     for command in ("play", "eval", "match", "resume"):
         assert f"rookery {command} runs/tictactoe-1" in answer.out
     assert "\x1b" not in answer.out
+
+
+def test_rules_that_fail_the_check_are_noted_and_trained(
+    rookery: Rookery, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = CheckResult("planes", False, "planes are equal\nX\n\nO")
+    monkeypatch.setattr("rookery.training.factory.quick_check", lambda game: [failure])
+    answer = rookery("train", "tictactoe", "--run", tmp_path / "run", *tiny)
+    lines = answer.out.splitlines()
+    assert answer.code == 0 and "Finished" in answer.out
+    assert "note: the rules of tictactoe fail the check of planes: planes are equal" in lines
+    assert any("tictactoe.py shows the whole check" in line for line in lines)
 
 
 def test_the_default_folder_is_the_next_free_number(tmp_path: Path) -> None:

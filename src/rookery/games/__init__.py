@@ -1,7 +1,7 @@
 """The games: rules in plain Python, compiled, and the checks that every game must pass."""
 
 from rookery.games.board import Board
-from rookery.games.contract.check import CheckResult, check_game
+from rookery.games.contract.check import CheckResult, check_game, quick_check
 from rookery.games.game import (
     DRAW,
     LOSS,
@@ -56,6 +56,7 @@ __all__ = [
     "load_game",
     "new_repetitions",
     "plain_name",
+    "quick_check",
     "read_rules",
     "rules_digest",
     "rules_file",

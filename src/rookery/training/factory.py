@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from rookery.base import ConfigError, FileDamaged, RunFolderError, UnknownName
+from rookery.games import quick_check
 from rookery.gpu import find_devices, why_cpu
 from rookery.learning import LearningConfig
 from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend, count_parameters
@@ -77,6 +78,7 @@ def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[Trainin
         resources.callback(run.close)
         if found is None:
             _check_beginning(run)
+            _check_rules(run)
             if folder.given is not None:
                 run.note(folder.given.note)
         loop = _Builder(run, position, resources).build()
@@ -86,6 +88,17 @@ def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[Trainin
         run.stats.forget_after(run.iteration)
         _record_start(loop, "resumed" if found else "started")
         yield loop
+
+
+def _check_rules(run: Run) -> None:
+    """Note what a quick check of a user's game finds; the run goes on."""
+    game, failures = run.folder.game, quick_check(run.folder.game)
+    for failure in failures:
+        what = failure.message.partition("\n")[0]
+        run.note(f"the rules of {game.name} fail the check of {failure.name}: {what}")
+    if failures:
+        run.note(f"the run may learn little; rookery games check {game.path} shows the whole check")
+        run.show(run.shown.phase)
 
 
 class _Builder:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rookery.base import generator
 from rookery.games.contract.compilation import load_interpreted
-from rookery.games.contract.random_games import CheckFailed, RandomGames, after, require
+from rookery.games.contract.random_games import CheckFailed, after, require
 from rookery.games.game import FUNCTIONS, ONGOING, Action, Game
 
 MAX_CALLED = 300  # moves
@@ -28,9 +28,8 @@ class EndlessLoop(CheckFailed):
     """A function of the rules does not return, so that no other check can run."""
 
 
-def check_calls(played: RandomGames, games: int) -> str:
+def check_calls(game: Game, games: int) -> str:
     """Call every function in positions of random games; report errors with file and line."""
-    game = played.game
     if not game.source:
         return "not needed for a shipped game"
     if not numba.config.DISABLE_JIT:

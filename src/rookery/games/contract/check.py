@@ -4,20 +4,23 @@ Each check returns a summary, raises CheckFailed with what was found and what to
 CheckWarning if the rules look wrong but may be right.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
-from rookery.base import generator
+import numpy as np
+
+from rookery.base import generator, interpreted
 from rookery.games.contract import positions
 from rookery.games.contract.calls import EndlessLoop, check_calls
-from rookery.games.contract.compilation import check_compiled
+from rookery.games.contract.compilation import check_compiled, load_interpreted
 from rookery.games.contract.information import check_information
 from rookery.games.contract.notation import check_notation
 from rookery.games.contract.random_games import CheckFailed, CheckWarning, RandomGames
 from rookery.games.contract.symmetries import check_symmetries
 from rookery.games.contract.tables import check_tables
-from rookery.games.game import Game
+from rookery.games.game import TEXT_FUNCTIONS, Game
 
 CHECKS: dict[str, Callable[[RandomGames], str]] = {
     "start": positions.check_start,
@@ -32,6 +35,8 @@ CHECKS: dict[str, Callable[[RandomGames], str]] = {
     "repetitions": positions.check_repetitions,
     "notation": check_notation,
 }
+QUICK_GAMES = 3
+QUICK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,39 @@ def check_game(game: Game, *, games: int = 50, seed: int = 0) -> list[CheckResul
     If not, the other checks are skipped.
     """
     played = RandomGames(game, lines=[], rng=generator(seed, "contract", games))
-    results = [_run("tables", partial(check_tables, game))]
-    results.append(_run("calls", partial(check_calls, played, games)))
-    if results[-1].is_fatal:
-        return results
-    results.append(_run("playable", partial(played.play, games)))
-    if results[-1].passed:
-        results += [_run(name, partial(check, played)) for name, check in CHECKS.items()]
-    return results
+    return list(_results(game, played, games))
+
+
+def quick_check(game: Game) -> list[CheckResult]:
+    """Run the checks on a few games of a user's uncompiled rules; return the failures.
+
+    After about a second no further check is started.
+    """
+    if not game.source:
+        return []
+    end, failures = time.monotonic() + QUICK_SECONDS, list[CheckResult]()
+    rules = load_interpreted(game)
+    texts = {name: getattr(rules, name) for name in TEXT_FUNCTIONS}
+    notation = {name: getattr(rules, name) for name in game.notation}
+    plain = replace(game, rules=rules, notation=notation, **texts)
+    played = RandomGames(plain, lines=[], rng=generator(0, "contract", QUICK_GAMES))
+    with interpreted(), np.errstate(over="ignore"):  # bitboards overflow on purpose
+        for result in _results(game, played, QUICK_GAMES):
+            failures += [] if result.passed else [result]
+            if time.monotonic() > end:
+                break
+    return failures
+
+
+def _results(game: Game, played: RandomGames, games: int) -> Iterator[CheckResult]:
+    yield _run("tables", partial(check_tables, game))
+    yield (calls := _run("calls", partial(check_calls, game, games)))
+    if calls.is_fatal:
+        return
+    yield (playable := _run("playable", partial(played.play, games)))
+    if playable.passed:
+        for name, check in CHECKS.items():
+            yield _run(name, partial(check, played))
 
 
 def _run(name: str, check: Callable[[], str]) -> CheckResult:
