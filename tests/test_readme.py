@@ -144,6 +144,7 @@ COMMANDS = {
     "recipes": Entry("connect4-laptop"),
     "recipes connect4-laptop": Entry('"simulations"'),
     "games": Entry("connect4"),
+    "games new gomoku": Entry("gomoku.py has the rules of a small game"),
     "games check hexapawn.py": Entry("read as they are written"),
     "train hexapawn.py --minutes 1": Entry("Finished: hexapawn in runs/hexapawn-1", TINY),
     "train hexapawn.py --run runs/hexapawn --minutes 1": Entry("Finished: hexapawn", TINY),

@@ -165,3 +165,52 @@ def test_a_rules_file_is_also_a_module(
             env=cache,
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_a_new_game_passes_its_check_and_its_tests(
+    rookery: Rookery,
+    mistake: Mistake,
+    environment: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = rookery("games", "new", "corners")
+    assert answer.code == 0 and "rookery games check corners.py" in answer.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corners.py", "test_corners.py"]
+    assert "mygame" not in "".join(path.read_text() for path in tmp_path.iterdir())
+    checked = rookery("games", "check", "corners.py")
+    assert checked.code == 0
+    assert all(line.startswith("ok ") for line in checked.out.splitlines()), checked.out
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_corners.py"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=environment,
+    )
+    assert done.returncode == 0 and "8 passed" in done.stdout, done.stdout
+    (tmp_path / "corners.py").write_text("my work")
+    assert "corners.py exists already and is not overwritten" in mistake("games", "new", "corners")
+    (tmp_path / "corners.py").unlink()
+    assert "test_corners.py exists already" in mistake("games", "new", "corners")
+    assert not (tmp_path / "corners.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("chess", "ships with Rookery"),
+        ("../mine", "is no name for a game"),
+        ("my-game", "is no name for a game"),
+        ("class", "is no name for a game"),
+        ("", "is no name for a game"),
+        ("random", "random is a module that Python can import"),
+    ],
+)
+def test_a_new_game_needs_a_name_of_its_own(
+    mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert told in mistake("games", "new", name)
+    assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""`rookery games` and `rookery recipes`: list them, check a game, or export the games of a run."""
+"""`rookery games` and `rookery recipes`: list, check and start games, or export those of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,9 @@ from rookery.interface.cli.settings import TrustRules, check_new_files, whole
 if TYPE_CHECKING:
     from rookery.games import CheckResult
 
-games = typer.Typer(name="games", help="List the games, check one, or export games of self-play.")
+games = typer.Typer(
+    name="games", help="List the games, check or start one, or export games of self-play."
+)
 
 FAILED = 1
 
@@ -51,6 +53,26 @@ def check(
         console.print(line, markup=False, soft_wrap=True)
     if not all(finding.passed for finding in findings):
         raise typer.Exit(FAILED)
+
+
+@games.command("new")
+def new(
+    name: Annotated[str, typer.Argument(help="Name the game and its rules file, as in gomoku.")],
+) -> None:
+    """Write NAME.py, a small game to start from, and test_NAME.py into this folder."""
+    from rookery.interface.formatting import program, screen
+    from rookery.interface.new_game import check_new_name, write_skeleton
+
+    check_new_name(name)
+    rules, tests = Path(f"{name}.py"), Path(f"test_{name}.py")
+    check_new_files(rules, tests)
+    write_skeleton(name, rules, tests)
+    screen().print(
+        f"{rules} has the rules of a small game to start from, {tests} its tests; next: "
+        f"{program()} games check {rules}",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 @games.command("export")
