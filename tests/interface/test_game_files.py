@@ -1,6 +1,7 @@
 """Games written in PGN: of a match, and of a run's self-play."""
 
 import io
+import json
 from pathlib import Path
 
 import chess.pgn
@@ -8,7 +9,7 @@ import pytest
 
 import toy
 from command_line import Mistake, Rookery
-from rookery.games import load_game
+from rookery.games import RESULTS, load_game
 from rookery.replay import shard_path, write_shard
 from rookery.search import SearchConfig
 from rookery.selfplay import CpuSelfPlay, SelfPlayConfig
@@ -74,6 +75,39 @@ def test_games_without_a_notation_are_refused(
     assert "PGN is for chess, not for connect4" in line
     assert "PGN is for chess" in mistake("games", "export", finished_run, "--pgn", path)
     assert not path.exists()
+
+
+def test_games_of_any_run_are_written_as_json(
+    rookery: Rookery, mistake: Mistake, finished_run: Path, tmp_path: Path
+) -> None:
+    path, game = tmp_path / "selfplay.jsonl", load_game("tictactoe")
+    answer = rookery("games", "export", finished_run, "--jsonl", path, "--games", 5)
+    assert answer.code == 0 and f"5 games in {path}" in answer.out
+    games = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(games) == 5
+    for record in games:
+        state = game.new_states(1)[0]
+        for name, value in record.get("start", {}).items():
+            state[name] = value
+        assert ("start" in record) == (record["plies"] > 0)
+        for move in record["moves"]:
+            game.rules.play(state, game.read_move(state, move))
+        outcome, plies = game.rules.outcome(state), record["plies"] + len(record["moves"])
+        assert RESULTS[record["result"]] == (-outcome if plies % 2 else outcome)
+    assert "give --jsonl FILE" in mistake("games", "export", finished_run)
+
+
+def test_json_of_chess_has_positions_and_results_as_pgn(
+    rookery: Rookery, chess_run: Path, tmp_path: Path
+) -> None:
+    pgn, jsonl = tmp_path / "selfplay.pgn", tmp_path / "selfplay.jsonl"
+    answer = rookery("games", "export", chess_run, "--pgn", pgn, "--jsonl", jsonl)
+    assert answer.code == 0 and f"games in {pgn} and {jsonl}" in answer.out
+    lines = [json.loads(line) for line in jsonl.read_text().splitlines()]
+    for one, line in zip(read_all(pgn), lines, strict=True):
+        assert one.headers.get("FEN", "") == line.get("start", "")
+        assert one.headers["Result"] == line["result"]
+        assert [move.uci() for move in one.mainline_moves()] == line["moves"]
 
 
 def test_a_run_without_games_is_a_mistake(mistake: Mistake, tmp_path: Path) -> None:

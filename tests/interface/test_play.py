@@ -1,10 +1,13 @@
 """`rookery play` with what a person types."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from command_line import Mistake, Rookery
+from rookery.interface.console_game import COMMANDS
 
 
 def test_a_person_can_win(rookery: Rookery) -> None:
@@ -57,6 +60,42 @@ def test_undo_takes_back_both_moves(rookery: Rookery) -> None:
 def test_a_hint_is_what_the_opponent_would_play(rookery: Rookery) -> None:
     answer = rookery("play", "tictactoe", "--first", "it", "--seed", 3, typed="hint\nquit\n")
     assert "solver would play " in answer.out
+
+
+def test_help_board_and_moves(rookery: Rookery) -> None:
+    typed = "help\n1\nmoves\nboard\nquit\n"
+    answer = rookery("play", "tictactoe", "--opponent", "minimax:9", typed=typed)
+    assert all(f"\n{name}" in answer.out.replace("your move: ", "\n") for name in COMMANDS)
+    legal = answer.out.split("your move: ")[3].splitlines()[0].split()
+    assert len(legal) == 7 and "1" not in legal
+    assert answer.out.count("X ") == 3, "after each move, and once more"
+
+
+@pytest.mark.parametrize("simulations", [0, 4])
+def test_a_hint_of_a_network_has_its_value(
+    rookery: Rookery, finished_run: Path, simulations: int
+) -> None:
+    answer = rookery("play", finished_run, "--simulations", simulations, typed="hint\nquit\n")
+    found = re.search(r"tiny would play \d; value ([+-]\d\.\d\d) for you", answer.out)
+    assert found and -1 <= float(found[1]) <= 1, answer.out
+
+
+@pytest.mark.parametrize(("first", "result"), [("me", "0-1"), ("it", "1-0")])
+def test_a_game_is_saved_and_completed_at_its_end(
+    rookery: Rookery, tmp_path: Path, first: str, result: str
+) -> None:
+    path = tmp_path / "game.jsonl"
+    command = ("play", "tictactoe", "--opponent", "random", "--first", first)
+    answer = rookery(*command, typed=f"save {path}\nsave\nquit\n")
+    assert "Name a file" in answer.out and json.loads(path.read_text())["result"] == "*"
+    before = path.read_text()
+    answer = rookery(*command, typed=f"save {path}\nsave {tmp_path}/no/x\nresign\n")
+    assert "is not overwritten" in answer.out and "cannot be written" in answer.out
+    assert "You lost." in answer.out and path.read_text() == before
+    path.unlink()
+    rookery(*command, typed=f"save {path}\nundo\nresign\n")
+    record = json.loads(path.read_text())
+    assert record["result"] == result and len(record["moves"]) == (first == "it")
 
 
 def test_the_end_of_input_ends_the_game_quietly(rookery: Rookery, finished_run: Path) -> None:

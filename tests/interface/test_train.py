@@ -1,5 +1,6 @@
 """`rookery train` and `rookery resume`: from the first word to the summary."""
 
+import io
 import json
 import signal
 import subprocess
@@ -9,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from command_line import Mistake, Rookery
 from own_rules import marked_rules
 from rookery.api import free_folder
 from rookery.games import CheckResult
-from rookery.interface.run_history import read_history
-from rookery.training import Stats
+from rookery.interface.run_history import RunHistory, read_history
+from rookery.interface.training import summarise
+from rookery.training import RunFolder, Stats, recipe_for
 
 DEADLINE_SECONDS = 240
 
@@ -58,6 +61,28 @@ def test_rules_that_fail_the_check_are_noted_and_trained(
     assert answer.code == 0 and "Finished" in answer.out
     assert "note: the rules of tictactoe fail the check of planes: planes are equal" in lines
     assert any("tictactoe.py shows the whole check" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("updates", "seconds", "minutes"),
+    [(0, 1, 10), (41, 50, 17), (150, 60, 7), (199, 60, 6), (200, 60, None), (5000, 60, None)],
+)
+def test_few_updates_say_what_to_expect(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    updates: int,
+    seconds: float,
+    minutes: int | None,
+) -> None:
+    past = RunHistory()
+    past.kind, past.updates, past.seconds, past.iteration = "finished", updates, seconds, 1
+    monkeypatch.setattr("rookery.interface.training.read_history", lambda path: past)
+    folder = RunFolder.create(tmp_path / "run", recipe_for("tictactoe"))
+    console = Console(file=io.StringIO(), width=200)
+    summarise(folder, console)
+    out = console.file.getvalue()  # type: ignore[attr-defined]
+    told = f"{updates} updates were made; expect little, try --minutes {minutes}\n"
+    assert (told in out) == (minutes is not None) == ("expect little" in out), out
 
 
 def test_the_default_folder_is_the_next_free_number(tmp_path: Path) -> None:

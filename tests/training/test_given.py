@@ -105,6 +105,7 @@ def test_large_files_are_read_in_pieces(tmp_path: Path, in_small_shards: None) -
         '{"moves": ["x"], "result": "1-0"}',
         '{"moves": ["a1"], "result": 1}',
         '{"moves": ["a1"], "result": ["1-0"]}',
+        '{"start": {"mover": 1}, "moves": ["5", "1"], "result": "1-0"}',
         "[" * 10_000,
         "9" * 10_000,
         "\xff\x00",

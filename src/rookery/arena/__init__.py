@@ -11,7 +11,7 @@ from rookery.arena.match import (
 )
 from rookery.arena.openings import Opening, default_plies, draw_openings, has_book
 from rookery.arena.pairs import MatchGame, Pair, play_pairs
-from rookery.arena.player import FORFEIT, Player, choose_moves, faults_of
+from rookery.arena.player import FORFEIT, Player, choose_moves, faults_of, value_of
 from rookery.arena.players.minimax import MinimaxPlayer
 from rookery.arena.players.named import is_named_player, named_player
 from rookery.arena.players.random import RandomPlayer
@@ -92,4 +92,5 @@ __all__ = [
     "report_match",
     "sample_boards",
     "strength_test_for",
+    "value_of",
 ]

@@ -36,6 +36,15 @@ def faults_of(player: Player) -> list[str]:
     return list(getattr(player, "faults", ()))
 
 
+def value_of(player: Player) -> float | None:
+    """Return the value of the one state of the player's last call, for the player to move.
+
+    It is between -1 and 1; None if the player does not tell.
+    """
+    value = getattr(player, "value", None)
+    return None if value is None else float(value)
+
+
 def choose_moves(
     player: Player, states: States, histories: Histories | None = None, *, game: Game
 ) -> NDArray[np.int32]:

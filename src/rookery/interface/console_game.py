@@ -1,13 +1,26 @@
 """A game between a person and a player, in the console."""
 
+import os
+from pathlib import Path
+
 from rich.console import Console
 from rich.text import Text
 
-from rookery.arena import FORFEIT, Histories, Player, choose_moves, faults_of
+from rookery.arena import FORFEIT, Histories, Player, choose_moves, faults_of, value_of
 from rookery.base import IllegalPosition
-from rookery.games import DRAW, ONGOING, WIN, Action, Board, Game
+from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Board, Game, GameRecord
+from rookery.interface.game_files import write_records
 
-HELP = "Type a move, or undo, hint or quit."
+HELP = "Type a move, or undo, hint, help or quit."
+COMMANDS = {
+    "board": "show the board again",
+    "moves": "list the legal moves",
+    "hint": "show what the opponent would play, and its value",
+    "undo": "take back your last move and the answer",
+    "save FILE": "write the game to FILE, and again when it ends, as `match --jsonl` does",
+    "resign": "lose the game",
+    "quit": "leave the game unfinished",
+}
 
 
 class ConsoleGame:
@@ -17,9 +30,17 @@ class ConsoleGame:
         self._game, self._player, self._console = game, player, console
         self._person_first = person_first
         self._board = Board(game)
+        self._result = ONGOING
+        """WIN, DRAW or LOSS for the person once the game is over."""
+        self._file: Path | None = None
 
     def play(self) -> None:
         """Play until the game is over or the person quits."""
+        self._play()
+        if self._file is not None:
+            self._write(self._file)
+
+    def _play(self) -> None:
         order = "You move first." if self._person_first else f"{self._player.name} moves first."
         self._say(f"{self._game.name} against {self._player.name}. {order} {HELP}")
         self._show()
@@ -27,7 +48,12 @@ class ConsoleGame:
             continues = self._ask() if self._is_persons_turn() else self._answer()
             if not continues:
                 return
-        self._say(self._result())
+        outcome = int(self._game.rules.outcome(self._board.state))
+        self._end(outcome if self._is_persons_turn() else -outcome)
+
+    def _end(self, result: int, why: str = "") -> None:
+        self._result = result
+        self._say(why + {WIN: "You won.", DRAW: "A draw.", LOSS: "You lost."}[result])
 
     def _is_persons_turn(self) -> bool:
         return (len(self._board.actions) % 2 == 0) == self._person_first
@@ -41,12 +67,51 @@ class ConsoleGame:
             return False
         if text in ("quit", "exit", "q"):
             return False
-        if text == "undo":
-            self._undo()
-        elif text == "hint":
-            self._hint()
+        if text == "resign":
+            self._end(LOSS)
+            return False
+        command, _, name = text.partition(" ")
+        actions = {
+            "help": self._help,
+            "board": self._show,
+            "moves": self._moves,
+            "hint": self._hint,
+            "undo": self._undo,
+        }
+        if text in actions:
+            actions[text]()
+        elif command == "save":
+            self._save(name.strip())
         elif text:
             self._move(text)
+        return True
+
+    def _help(self) -> None:
+        for command, meaning in COMMANDS.items():
+            self._say(f"{command:9}  {meaning}")
+
+    def _moves(self) -> None:
+        self._say(" ".join(map(self._format, self._game.legal_actions(self._board.state))))
+
+    def _save(self, name: str) -> None:
+        """Write the game to a new file, or again to the one that has it."""
+        path = Path(name)
+        if not name:
+            self._say("Name a file, as in save game.jsonl")
+        elif os.path.lexists(path) and path != self._file:
+            self._say(f"{path} exists already and is not overwritten; choose another name")
+        elif self._write(path):
+            self._file = path
+
+    def _write(self, path: Path) -> bool:
+        """Write the game so far; return whether that was possible."""
+        result = self._result if self._person_first or self._result == ONGOING else -self._result
+        try:
+            write_records(self._game, [GameRecord(tuple(self._board.actions), result)], path)
+        except (OSError, ValueError) as error:
+            self._say(f"{path} cannot be written: {error}")
+            return False
+        self._say(f"The game is in {path}")
         return True
 
     def _move(self, text: str) -> None:
@@ -69,14 +134,16 @@ class ConsoleGame:
         action = self._choice()
         if action == FORFEIT:
             self._say(f"No hint available: {faults_of(self._player)[0]}")
-        else:
-            self._say(f"{self._player.name} would play {self._format(action)}")
+            return
+        value = value_of(self._player)
+        told = "" if value is None else f"; value {value:+.2f} for you, 1 is a win and -1 a loss"
+        self._say(f"{self._player.name} would play {self._format(action)}{told}")
 
     def _answer(self) -> bool:
         """Play the player's move; return False if it forfeits the game."""
         action = self._choice()
         if action == FORFEIT:
-            self._say(f"{faults_of(self._player)[0]}. You won.")
+            self._end(WIN, f"{faults_of(self._player)[0]}. ")
             return False
         self._say(f"{self._player.name} plays {self._format(action)}")
         self._board.play(action)
@@ -90,12 +157,6 @@ class ConsoleGame:
 
     def _format(self, action: Action) -> str:
         return self._game.write_san(self._board.state, action)
-
-    def _result(self) -> str:
-        outcome = int(self._game.rules.outcome(self._board.state))
-        if outcome == DRAW:
-            return "A draw."
-        return "You won." if (outcome == WIN) == self._is_persons_turn() else "You lost."
 
     def _show(self) -> None:
         board = Text("\n" + self._game.show(self._board.state) + "\n")

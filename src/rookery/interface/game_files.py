@@ -1,5 +1,6 @@
 """Game files in PGN and JSON: games of a match, of a rating, and of self-play."""
 
+import json
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -7,8 +8,8 @@ from pathlib import Path
 
 from rookery.arena import MatchGame, MatchReport, RatingReport
 from rookery.base import ConfigError, numbered_files, write_atomic
-from rookery.games import Game, GameRecord
-from rookery.replay import GIVEN, games_in, read_shard
+from rookery.games import RESULT_TEXTS, Game, GameRecord
+from rookery.replay import GIVEN, PlayedGame, games_in, read_shard
 from rookery.training import RunFolder, write_record
 
 
@@ -53,24 +54,54 @@ def _played_game(game: MatchGame, names: tuple[str, str], headers: dict[str, str
     return GameRecord(game.opening + game.moves, result, headers=tags)
 
 
-def selfplay_games(folder: RunFolder, count: int) -> list[GameRecord]:
-    """Return up to `count` of the newest self-play games, rebuilt from the replay rows."""
+def selfplay_games(folder: RunFolder, count: int) -> list[tuple[int, PlayedGame]]:
+    """Return up to `count` of the newest self-play games with the number of their shard.
+
+    They are rebuilt from the replay rows, each from the end of its random opening on.
+    """
     games = list(islice(_newest(folder), count))
     if not games:
         raise ConfigError(f"{folder.path} has no games yet; train it longer")
     return games
 
 
-def _newest(folder: RunFolder) -> Iterator[GameRecord]:
-    """Yield the games, each from the end of its random opening on."""
-    name = folder.path.name
+def _newest(folder: RunFolder) -> Iterator[tuple[int, PlayedGame]]:
     for number, path in reversed(numbered_files(folder.path / "replay").items()):
-        headers = {"Event": f"self-play of {name}", "Site": "rookery", "Round": str(number)}
-        headers |= {"White": name, "Black": name}
         rows = read_shard(path, game=folder.game)
-        if (rows.iterations == GIVEN).any():
-            continue
-        for played in games_in(rows):
-            result = -played.result if played.first["black"] else played.result
-            start = folder.game.write_position(played.first)
-            yield GameRecord(played.moves, result, start, headers)
+        if not (rows.iterations == GIVEN).any():
+            yield from ((number, played) for played in games_in(rows))
+
+
+def to_record(folder: RunFolder, number: int, played: PlayedGame) -> GameRecord:
+    """Return a self-play game in the notation of its game."""
+    name = folder.path.name
+    headers = {"Event": f"self-play of {name}", "Site": "rookery", "Round": str(number)}
+    headers |= {"White": name, "Black": name}
+    start = folder.game.write_position(played.first)
+    return GameRecord(played.moves, _result(played), start, headers)
+
+
+def write_selfplay(rules: Game, games: Iterable[PlayedGame], path: Path) -> None:
+    """Write self-play games of any game to a file, one JSON object per line."""
+    write_atomic(path, "".join(_selfplay_line(rules, played) for played in games).encode())
+
+
+def _selfplay_line(rules: Game, played: PlayedGame) -> str:
+    """Return a game as JSON; a first position without a notation is written field by field."""
+    state, moves = played.first.copy(), list[str]()
+    for action in played.moves:
+        moves.append(rules.write_move(state, action))
+        rules.rules.play(state, action)
+    start = {}
+    if played.plies and rules.has_position_notation:
+        start = {"start": rules.write_position(played.first)}
+    elif played.plies:
+        names = rules.state_dtype.names or ()
+        start = {"start": {name: played.first[name].tolist() for name in names}}
+    result = RESULT_TEXTS[_result(played)]
+    return json.dumps({**start, "plies": played.plies, "moves": moves, "result": result}) + "\n"
+
+
+def _result(played: PlayedGame) -> int:
+    """Return the result for the first player of the game."""
+    return -played.result if played.plies % 2 else played.result

@@ -14,6 +14,11 @@ from rookery.interface.stopping import Stopping
 from rookery.interface.trackers.sending import sending
 from rookery.training import RunFolder, Stopped, train
 
+FEW_UPDATES = 200
+"""A network with fewer updates has learned little."""
+ENOUGH_UPDATES = 1000
+MAX_FACTOR = 20.0
+
 
 def train_visibly(folder: RunFolder, console: Console, trackers: Sequence[str] = ()) -> None:
     """Train the run in `folder`, then print a summary and the next commands.
@@ -54,11 +59,23 @@ def summarise(folder: RunFolder, console: Console) -> None:
             f"(iteration {list(past.ratings)[-1]})",
             soft_wrap=True,
         )
+    if past.is_finished and past.updates < FEW_UPDATES:
+        console.print(
+            f"  {count(past.updates)} updates were made; expect little, try --minutes "
+            f"{minutes_to_try(past)}",
+            soft_wrap=True,
+        )
     console.print("Next:", style="bold")
     commands = _commands(quote(str(folder.path)), past)
     width = max(len(command) for command, _ in commands)
     for command, meaning in commands:
         console.print(f"  {command:{width}}   {meaning}", markup=False, soft_wrap=True)
+
+
+def minutes_to_try(past: RunHistory) -> int:
+    """Return a longer time in total: twice as long, or what enough updates seem to take."""
+    factor = min(max(ENOUGH_UPDATES / max(past.updates, 1), 2.0), MAX_FACTOR)
+    return ceil(factor * max(past.seconds, 30) / 60)
 
 
 def _commands(path: str, past: RunHistory) -> list[tuple[str, str]]:
@@ -69,7 +86,7 @@ def _commands(path: str, past: RunHistory) -> list[tuple[str, str]]:
         (f"{name} match {path} random", "play it against other players"),
     ]
     if past.is_finished:
-        minutes = ceil(max(past.seconds, 30) / 30)
-        return [*commands, (f"{name} resume {path} --minutes {minutes}", "train it longer")]
+        longer = f"{name} resume {path} --minutes {minutes_to_try(past)}"
+        return [*commands, (longer, "train it longer")]
     onward = (f"{name} resume {path}", "resume where it stopped")
     return [onward, *commands] if past.iteration else [onward]

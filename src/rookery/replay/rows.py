@@ -250,13 +250,16 @@ class PlayedGame(NamedTuple):
     moves: tuple[Action, ...]
     result: int
     """WIN, DRAW or LOSS for the player to move in `first`."""
+    plies: int
+    """Random moves before `first`."""
 
 
 def games_in(rows: Rows) -> Iterator[PlayedGame]:
     """Yield the games that the rows hold, in order."""
     for first, end in pairwise([*game_starts(rows).tolist(), count(rows)]):
         moves = tuple(rows.moves[first:end].tolist())
-        yield PlayedGame(rows.states[first], moves, int(rows.results[first]))
+        plies = int(rows.plies[first])
+        yield PlayedGame(rows.states[first], moves, int(rows.results[first]), plies)
 
 
 def game_starts(rows: Rows) -> NDArray[np.int64]:

@@ -49,6 +49,8 @@ class SearchPlayer:
         self._parts = Parts("games", largest, on_smaller=on_smaller_parts, release=self._drop_trees)
         self._search: Search | None = None
         self._capacity = 0
+        self.value: float | None = None
+        """The value of the state, for the player to move, if the last call had a single one."""
 
     def choose(self, states: States, histories: Histories | None = None) -> NDArray[np.int32]:
         """Return [G] the best actions found."""
@@ -69,10 +71,13 @@ class SearchPlayer:
         search.roots[: len(states)] = states
         search.repetitions.keys[: len(states)] = repetitions.keys
         search.repetitions.counts[: len(states)] = repetitions.counts
-        return search.run(self._simulations, len(states)).actions
+        found = search.run(self._simulations, len(states))
+        self.value = float(found.values[0, 0])
+        return found.actions
 
     def _policy_moves(self, states: States, repetitions: Repetitions) -> NDArray[np.int32]:
-        logits, _ = self._evaluator(planes(self._game, states))
+        logits, wdl = self._evaluator(planes(self._game, states))
+        self.value = float(wdl[0, 0] - wdl[0, 2])
         return best_actions(logits, legal_mask(self._game, states))
 
     def _drop_trees(self) -> bool:

@@ -78,7 +78,11 @@ def new(
 @games.command("export")
 def export(
     run: Annotated[Path, typer.Argument(help="Export games of this run folder.")],
-    pgn: Annotated[Path, typer.Option(help="Write this file.")],
+    pgn: Annotated[Path | None, typer.Option(help="Write PGN to this file; for chess.")] = None,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(help="Write one JSON object per line to this file; for any game."),
+    ] = None,
     count: Annotated[
         int,
         typer.Option(
@@ -90,17 +94,31 @@ def export(
     ] = 100,
     trust_rules: TrustRules = False,
 ) -> None:
-    """Write the newest self-play games of a run as PGN; for chess."""
+    """Write the newest self-play games of a run, as PGN or as JSON."""
+    from rookery.base import ConfigError
     from rookery.interface.formatting import screen
-    from rookery.interface.game_files import require_notation, selfplay_games, write_games
+    from rookery.interface.game_files import (
+        require_notation,
+        selfplay_games,
+        to_record,
+        write_games,
+        write_selfplay,
+    )
     from rookery.training import RunFolder
 
-    check_new_files(pgn)
+    if pgn is None and jsonl is None:
+        raise ConfigError("no file to write; give --jsonl FILE, or --pgn FILE for chess")
+    check_new_files(pgn, jsonl)
     folder = RunFolder(run, trust_rules=trust_rules)
-    require_notation(folder.game)
+    if pgn is not None:
+        require_notation(folder.game)
     found = selfplay_games(folder, count)
-    write_games(folder.game, found, pgn)
-    screen().print(f"{len(found)} games in {pgn}", soft_wrap=True, markup=False)
+    if pgn is not None:
+        write_games(folder.game, (to_record(folder, *each) for each in found), pgn)
+    if jsonl is not None:
+        write_selfplay(folder.game, (played for _, played in found), jsonl)
+    names = " and ".join(str(path) for path in (pgn, jsonl) if path is not None)
+    screen().print(f"{len(found)} games in {names}", soft_wrap=True, markup=False)
 
 
 def recipes(

@@ -207,6 +207,8 @@ def _read_line(text: bytes, game: Game) -> GameRecord:
             raise TypeError("moves are not a list of texts")
     except MALFORMED as error:
         raise IllegalPosition("not a game record") from error
+    if "start" in plain:
+        raise IllegalPosition("it does not begin in the first position")
     for move in moves:
         if game.rules.outcome(board.state) != ONGOING:
             raise IllegalPosition("a move after the end")
