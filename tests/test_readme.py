@@ -144,6 +144,9 @@ COMMANDS = {
     "recipes": Entry("connect4-laptop"),
     "recipes connect4-laptop": Entry('"simulations"'),
     "games": Entry("connect4"),
+    "games export runs/tictactoe-demo --jsonl selfplay.jsonl --games 50": Entry(
+        "games in selfplay.jsonl"
+    ),
     "games new gomoku": Entry("gomoku.py has the rules of a small game"),
     "games check hexapawn.py": Entry("read as they are written"),
     "train hexapawn.py --minutes 1": Entry("Finished: hexapawn in runs/hexapawn-1", TINY),
