@@ -92,7 +92,7 @@ def _selfplay_line(rules: Game, played: PlayedGame) -> str:
     for action in played.moves:
         moves.append(rules.write_move(state, action))
         rules.rules.play(state, action)
-    start = {}
+    start: dict[str, object] = {}
     if played.plies and rules.has_position_notation:
         start = {"start": rules.write_position(played.first)}
     elif played.plies:
