@@ -9,7 +9,7 @@ RUN := runs/tictactoe-demo
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
 
-.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz soak audit check format
+.PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz soak audit check format site
 
 install: $(VENV)/.installed
 dev: $(VENV)/.installed-dev
@@ -27,6 +27,10 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) -e ".[dev]"
 	-$(PIP) --no-deps --upgrade --target $(VENV)/cuda $(COMPILERS)
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) -e ".[docs]"
 	touch $@
 
 demo: install
@@ -61,6 +65,10 @@ fuzz: dev
 # Five hours on two cores: 1,000 random faults against a training run, then three without.
 soak: dev
 	$(BIN)/python tools/soak.py
+
+# The documentation site, in site/; a warning is an error.
+site: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test-gpu: dev
 	$(BIN)/pytest -m gpu

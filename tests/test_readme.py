@@ -21,7 +21,7 @@ from rookery.interface.cli.app import run
 ROOT = Path(__file__).parents[1]
 GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/chess.md")
 PAGES = (
-    *("README.md", "docs/guide.md", *GAMES),
+    *("README.md", "docs/index.md", "docs/guide.md", *GAMES),
     *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "docs/reliability.md"),
     *("docs/learning.md", "docs/cluster.md", "docs/troubleshooting.md"),
     "CONTRIBUTING.md",
@@ -66,6 +66,7 @@ COMMANDS = {
     "make dev": Entry("install"),
     "make check": Entry("mypy"),
     "make test": Entry("pytest"),
+    "make site": Entry("mkdocs build --strict"),
     "make fuzz": Entry("ROOKERY_FUZZ=100000"),
     "make soak": Entry("tools/soak.py"),
     "train connect4": Entry("Finished: connect4 in runs/connect4-1", TINY),
@@ -277,9 +278,12 @@ def test_command_works(
     assert code == 0 and entry.prints in captured.out, captured
 
 
-def test_python_in_the_readme_works(newcomer: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for snippet in blocks("README.md", "python"):
-        exec(compile(snippet, "README.md", "exec"), {"__name__": "readme"})
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_python_in_the_readme_works(
+    page: str, newcomer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for snippet in blocks(page, "python"):
+        exec(compile(snippet, page, "exec"), {"__name__": "readme"})
     assert re.search(r"7 8 O\nplays \d with value -?[01]", capsys.readouterr().out)
 
 
