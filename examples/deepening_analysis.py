@@ -8,7 +8,7 @@ import rookery as rk
 
 SECONDS = 3.0
 
-board = rk.Board("connect4", "444444")
+board = rk.Board("connect4", "17")
 net = rk.load_net("connect4")
 shown = 0
 with rk.Analysis(board, net, lines=2) as analysis:

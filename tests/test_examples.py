@@ -19,7 +19,7 @@ SECONDS = 300
 """Several times what an example takes, for a machine with other work."""
 PRINTS = {
     "analyse_position": r"player 1 plays \d, value [+-]\d\.\d\d\nwin \d+%, draw \d+%, loss \d+%",
-    "batch_search": r"64 positions, 512 simulations\npolicy \(64, 7\) wdl \(64, 3\)",
+    "batch_search": r"64 positions, policy \(64, 7\), wdl \(64, 3\)",
     "deepening_analysis": r"(?s)nodes  [+-]\d\.\d\d  \d.*move \d: value .*\d+ visits",
     "own_evaluator": r"result for the player with 200 simulations: 1",
     "own_game": r"\|{11}  take 3, value .*\n\|{9}  take 1, value .*\n\|{5}  take 1, value",
