@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,14 @@ NOTEBOOKS = {
     "first_steps": r"(?s)best move \d, value .*result for the first player: -?[01]",
     "train_and_measure": r"(?s)Elo against random moves: .*Elo against iteration 4: ",
 }
+SLOW = {"first_steps", "own_game", "play_game", "train_and_plot"}
+"""They call what the others call, and take longest."""
+
+
+def to_run(names: Iterable[str]) -> list[Any]:
+    """Return the sorted names as parameters, the slow ones marked."""
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(name, marks=marks[name in SLOW]) for name in sorted(names)]
 
 
 def test_every_example_has_an_entry_here() -> None:
@@ -72,7 +81,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 
 
-@pytest.mark.parametrize("name", sorted(PRINTS))
+@pytest.mark.parametrize("name", to_run(PRINTS))
 def test_a_script_runs(name: str, tmp_path: Path) -> None:
     if name == "train_and_plot":
         pytest.importorskip("matplotlib")
@@ -90,7 +99,7 @@ def test_a_script_runs(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "tictactoe.png").exists() == (name == "train_and_plot")
 
 
-@pytest.mark.parametrize("name", sorted(NOTEBOOKS))
+@pytest.mark.parametrize("name", to_run(NOTEBOOKS))
 def test_a_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient: Any = pytest.importorskip("nbclient")
     nbformat: Any = pytest.importorskip("nbformat")
