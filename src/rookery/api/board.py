@@ -11,12 +11,13 @@ from rookery.games import Board as GameBoard
 class Board:
     """A position and the moves that led to it.
 
-    >>> board = Board("connect4", "4453")
-    >>> board.turn, board.legal_moves
-    (0, ['1', '2', '3', '4', '5', '6', '7'])
-    >>> board.push("4")
-    >>> board.pop()
-    '4'
+    Examples:
+        >>> board = Board("connect4", "4453")
+        >>> board.turn, board.legal_moves
+        (0, ['1', '2', '3', '4', '5', '6', '7'])
+        >>> board.push("4")
+        >>> board.pop()
+        '4'
     """
 
     def __init__(self, game: str | Game, position: str = "") -> None:
