@@ -151,10 +151,13 @@ def test_own_losses_are_added_with_their_weights() -> None:
     torch.testing.assert_close(found.total, found.policy + 2 * found.value + 0.5 * 4.0)
 
 
-@pytest.mark.parametrize("text", ["confidence", "confidence:", "confidence:nan", ":1", "x:1:1"])
+@pytest.mark.parametrize(
+    "text", ["confidence", "confidence:", "confidence:nan", ":1", "x:1:1", "9" * 5000]
+)
 def test_losses_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(rk.ConfigError, match=r"learning.own_losses|unknown loss"):
+    with pytest.raises(rk.ConfigError, match=r"learning.own_losses|unknown loss") as refused:
         LearningConfig(own_losses=text)
+    assert len(str(refused.value)) < 200
 
 
 def test_a_player_that_chooses_an_illegal_move_is_an_error() -> None:

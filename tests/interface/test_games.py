@@ -187,7 +187,7 @@ def test_a_new_game_passes_its_check_and_its_tests(
         capture_output=True,
         text=True,
         timeout=240,
-        env=environment,
+        env={**environment, "PYTEST_ADDOPTS": ""},
     )
     assert done.returncode == 0 and "8 passed" in done.stdout, done.stdout
     (tmp_path / "corners.py").write_text("my work")

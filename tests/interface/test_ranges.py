@@ -11,7 +11,7 @@ from rookery.interface.cli.failures import explain
 from rookery.training import Config, apply, setting_names
 
 OUT = ("9" * 20, "9" * 5000, "-1", "1e400", "nan", "-inf", "-" + "9" * 5000)
-WORDS = ("run.devices", "run.cluster", "run.elo_anchors", "learning.freeze")
+WORDS = ("run.devices", "run.cluster", "run.elo_anchors", "learning.freeze", "learning.own_losses")
 """Settings that are neither a number nor one of a few words."""
 
 

@@ -72,7 +72,7 @@ class LossWeights:
         for text in filter(None, map(str.strip, own.split(","))):
             name, _, weight = text.partition(":")
             if not _NUMBER.fullmatch(weight.strip()):
-                raise ConfigError(f"learning.own_losses has {text!r}, expected NAME:WEIGHT")
+                raise ConfigError(f"learning.own_losses has {text[:60]!r}, expected NAME:WEIGHT")
             found.append((OWN_LOSSES.find(name.strip()), float(weight)))
         return cls(value, tuple(found))
 
