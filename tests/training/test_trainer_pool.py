@@ -183,7 +183,7 @@ SPLIT = ReplayConfig(sharding="split")
 def test_the_part_of_a_killed_trainer_comes_back_from_the_run_folder(tmp_path: Path) -> None:
     rows = window()
     write_shard(shard_path(tmp_path, 0), rows.newest(len(rows)), game=rows.game)
-    with running(3, replay=SPLIT, shard_path=partial(shard_path, tmp_path)) as (pool, _):
+    with running(3, replay=SPLIT, shard_path=partial(shard_path, tmp_path)) as (pool, events):
         until_all_have_joined(pool, 3, rows)
         assert rows_held(pool.learn(rows, 1, progress=0.2)) == [133, 133, 134]
         assert "each holds its part of the replay window" in pool.describe()

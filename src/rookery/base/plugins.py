@@ -47,15 +47,19 @@ class Registry(Generic[Part]):
 
     def check(self, name: str) -> None:
         """Raise UnknownName unless the name is shipped or registered."""
-        if name not in self._shipped and name not in self._parts:
-            import_plugins()
-        if name not in self._shipped and name not in self._parts:
-            raise UnknownName(self._kind, name, (*self._shipped, *self._parts))
+        if name in self._names():
+            return
+        import_plugins()
+        if name not in self._names():
+            raise UnknownName(self._kind, name, self._names())
 
     def find(self, name: str) -> Part:
         """Return a part of the user, or raise UnknownName."""
         self.check(name)
         return self._parts[name]
+
+    def _names(self) -> tuple[str, ...]:
+        return (*self._shipped, *self._parts)
 
 
 @cache

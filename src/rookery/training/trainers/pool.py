@@ -43,10 +43,10 @@ REQUEST_SECONDS = 2.0
 """Requests become so long: after each one the averaged network is sent."""
 COPY_SHARE = 0.02
 """Share of the time that copies of the trainers' whole state may take."""
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 20.0
 PATIENCE = 10.0
-"""A trainer counts as hung, though its heart beats, if it does not answer for so many seconds, and
-for so many times the time that the last goals took."""
+"""A trainer counts as hung, though its heart beats, if it does not answer for so many seconds, plus
+so many times the time that goals take, plus the time after which the others stop waiting for it."""
 IDLE_SECONDS = 0.01
 FIRST_PAUSE = 0.1
 """Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
@@ -351,7 +351,8 @@ class TrainerPool:
         now, limit = time.monotonic(), self._policy.start_seconds
         if self._seconds_per_update and isinstance(self._requests[-1], messages.LearnUntil):
             seconds = self._request_size * self._seconds_per_update
-            limit = min(limit, ANSWER_SECONDS + PATIENCE * seconds)
+            usual = ANSWER_SECONDS + PATIENCE * seconds
+            limit = min(limit, self.config.silence_seconds + usual)
         for number, known in self._trainers.items():
             if known.pending and now - known.heard_at > limit:
                 self._pool.fail(number, f"has not answered for {now - known.heard_at:.0f} s")
