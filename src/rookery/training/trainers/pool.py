@@ -45,8 +45,8 @@ COPY_SHARE = 0.02
 """Share of the time that copies of the trainers' whole state may take."""
 ANSWER_SECONDS = 20.0
 PATIENCE = 10.0
-"""A trainer counts as hung, though its heart beats, if it does not answer for so many seconds, plus
-so many times the time that goals take, plus the time after which the others stop waiting for it."""
+"""A trainer that sends heartbeats but no answer counts as hung after the sum of three times: the
+silence after which the other trainers leave the group, ANSWER_SECONDS, and PATIENCE requests."""
 IDLE_SECONDS = 0.01
 FIRST_PAUSE = 0.1
 """Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
