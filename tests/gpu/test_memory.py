@@ -469,9 +469,14 @@ def test_match_plays_every_game(device: torch.device, command: Commands, small_r
 def test_rate_plays_every_game(
     device: torch.device, command: Commands, small_run: Path, tmp_path: Path
 ) -> None:
-    megabytes, file = tree_limit(device, small_run, 2000), tmp_path / "games"
-    games = ("--games", 4096, "--at-once", 1024, "--games-file", file)
-    players = (small_run, "--rungs", "random", "--simulations", 2000)
-    done = command(megabytes, "rate", *players, *games, "--devices", "cuda:0", "--json")
-    assert done.returncode == 0 and "games do not fit into the GPU's memory" in done.stderr
-    assert len(file.read_text().splitlines()) == 4096
+    players = (small_run, "--rungs", "random", "--simulations", 2000, "--devices", "cuda:0")
+    megabytes = tree_limit(device, small_run, 2000)
+    for halving in range(6):  # how much a process needs besides its trees is not known
+        file = tmp_path / f"games-{halving}"
+        games = ("--games", 1024, "--at-once", 256, "--games-file", file)
+        done = command(megabytes / 2**halving, "rate", *players, *games, "--json")
+        assert done.returncode == 0, f"{megabytes / 2**halving:.0f} MB: {done.stderr}"
+        assert len(file.read_text().splitlines()) == 1024
+        if "games do not fit into the GPU's memory" in done.stderr:
+            return
+    pytest.fail(f"all games fitted into {megabytes / 2**halving:.0f} MB")
