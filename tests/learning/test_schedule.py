@@ -29,6 +29,16 @@ def test_the_end_is_the_final_share() -> None:
     assert learning_rate(1.0, 10_000, config=config) == pytest.approx(0.005)
 
 
+def test_a_short_decay_is_the_same_cosine_at_the_end_of_the_run() -> None:
+    whole = LearningConfig(learning_rate=0.02, final_rate=0.1, warmup_updates=0)
+    short = LearningConfig(learning_rate=0.02, final_rate=0.1, warmup_updates=0, decay_share=0.25)
+    for progress in (0.0, 0.4, 0.75):
+        assert learning_rate(progress, 0, config=short) == 0.02
+    for progress in (0.2, 0.5, 1.0):
+        found = learning_rate(0.75 + progress / 4, 0, config=short)
+        assert found == pytest.approx(learning_rate(progress, 0, config=whole))
+
+
 @pytest.mark.parametrize("progress", [-0.1, 1.1, float("nan")])
 def test_progress_outside_the_run_is_refused(progress: float) -> None:
     with pytest.raises(ValueError, match="progress"):

@@ -59,6 +59,7 @@ class LearningConfig:
         "learning_rate": (1e-12, 10**6),
         "warmup_updates": (0, 1_000_000_000),
         "final_rate": (0, 1),
+        "decay_share": (0.01, 1),
         "weight_decay": (0, 1000),
         "clip_norm": (1e-9, 10**9),
         "value_weight": (0, 1_000_000),
@@ -123,6 +124,8 @@ class LearningConfig:
     """Updates over which the learning rate rises from zero."""
     final_rate: float = 0.1
     """Learning rate at the end of the run, as a share of the peak."""
+    decay_share: float = 1.0
+    """Share of the run, at its end, in which the learning rate falls; constant before."""
     weight_decay: float = 1e-4
     """Weight decay of AdamW; biases and norms do not decay."""
     clip_norm: float = 4.0
