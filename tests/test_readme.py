@@ -142,6 +142,10 @@ COMMANDS = {
         "Finished: tictactoe in runs/spiking", TINY
     ),
     "eval runs/spiking": Entry("spikes per evaluation", "--simulations 0"),
+    "plan tictactoe --minutes 1": Entry("net.width"),
+    "train tictactoe --plan --minutes 1 --run runs/planned": Entry(
+        "Finished: tictactoe in runs/planned", TINY
+    ),
     "recipes": Entry("connect4-laptop"),
     "recipes connect4-laptop": Entry('"simulations"'),
     "games": Entry("connect4"),

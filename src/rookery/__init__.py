@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         load_net,
         match,
         open_run,
+        plan,
         search,
         to_pettingzoo,
         train,
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
     from rookery.games import Game, load_game
     from rookery.learning import register_loss
     from rookery.nets import register_net
-    from rookery.training import Progress, Stopped
+    from rookery.training import Plan, Progress, Stopped
 
 _PACKAGES = {
     **dict.fromkeys(("ConfigError", "IllegalPosition", "RookeryError"), "base"),
     **dict.fromkeys(("Game", "load_game"), "games"),
     "register_loss": "learning",
     "register_net": "nets",
-    **dict.fromkeys(("Progress", "Stopped"), "training"),
+    **dict.fromkeys(("Plan", "Progress", "Stopped"), "training"),
 }
 """The packages of the names that are not of `api`."""
 
@@ -52,6 +53,7 @@ __all__ = [
     "Game",
     "IllegalPosition",
     "Net",
+    "Plan",
     "Progress",
     "RookeryError",
     "Run",
@@ -62,6 +64,7 @@ __all__ = [
     "load_net",
     "match",
     "open_run",
+    "plan",
     "register_loss",
     "register_net",
     "search",

@@ -22,6 +22,8 @@ from rookery.api.runs import (
     length_settings,
     open_run,
     placement,
+    plan,
+    plan_from,
     start_from,
     train,
 )
@@ -52,6 +54,8 @@ __all__ = [
     "match",
     "open_run",
     "placement",
+    "plan",
+    "plan_from",
     "read_initial_weights",
     "read_net",
     "read_player_spec",

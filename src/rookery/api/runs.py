@@ -19,12 +19,14 @@ from rookery.games import Game, load_game, rules_file
 from rookery.gpu import find_devices
 from rookery.training import (
     Config,
+    Plan,
     ProgressCallback,
     RunFolder,
     Stats,
     Stopped,
     apply,
     check_hardware,
+    plan_run,
     recipe_for,
 )
 from rookery.training import train as train_folder
@@ -65,6 +67,27 @@ def train(
     path = Path(run) if run is not None else free_folder(Path("runs"), load_game(start.game).name)
     folder = RunFolder.create(path, config, first, games=games)
     return _train(folder, progress)
+
+
+def plan(
+    game: str, *, minutes: float | None = None, recipe: str | None = None, devices: str = "auto"
+) -> Plan:
+    """Measure this machine and propose the settings of a run of `game`.
+
+    `rk.train(game, minutes=minutes, settings=plan.settings)` uses them. Without `minutes` the run
+    is as long as that of the recipe.
+    """
+    return plan_from(start_from(game, recipe, devices), minutes, devices=devices)
+
+
+def plan_from(start: Config, minutes: float | None, *, devices: str) -> Plan:
+    """Return a plan for a run of `minutes`, by default those of `start`, its initial settings."""
+    config = apply(start, length_settings(minutes, None))
+    if not config.run.minutes:
+        raise ConfigError(
+            f"recipe {start.recipe} has no length in minutes; give one, as in --minutes 10"
+        )
+    return plan_run(load_game(start.game), config, device=find_devices(devices)[0])
 
 
 def open_run(path: str | Path, *, trust_rules: bool = False) -> "Run":

@@ -6,6 +6,7 @@ from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.pool import measure_over, play_match_over
 from rookery.training.evaluation.rating import measure_ladder, rate_history, rate_over
 from rookery.training.factory import check_hardware, train
+from rookery.training.planning.plan import Plan, plan_run
 from rookery.training.progress import Progress, ProgressCallback, Stopped
 from rookery.training.recipes import RECIPES, recipe_for
 from rookery.training.shipped import load_shipped, shipped_names, shipped_search
@@ -29,6 +30,7 @@ __all__ = [
     "InitialWeights",
     "Origin",
     "Parent",
+    "Plan",
     "PlayerSpec",
     "Progress",
     "ProgressCallback",
@@ -55,6 +57,7 @@ __all__ = [
     "measure_over",
     "note_damage",
     "parse_line",
+    "plan_run",
     "play_match_over",
     "rate_history",
     "rate_over",

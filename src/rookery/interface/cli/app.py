@@ -17,6 +17,7 @@ from rookery.interface.cli.export import export
 from rookery.interface.cli.failures import USAGE, explain
 from rookery.interface.cli.games import games, recipes
 from rookery.interface.cli.match import match
+from rookery.interface.cli.plan import plan
 from rookery.interface.cli.play import play
 from rookery.interface.cli.plot import plot
 from rookery.interface.cli.rate import rate
@@ -41,6 +42,7 @@ logging.getLogger("rookery").addHandler(Notes())
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command("train")(train)
 app.command("resume")(resume)
+app.command("plan")(plan)
 app.command("checkpoint")(checkpoint)
 app.command("scale")(scale)
 app.command("tune")(tune)

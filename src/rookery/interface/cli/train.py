@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from rookery.interface.cli.settings import (
     whole,
     with_options,
 )
+
+if TYPE_CHECKING:
+    from rookery.training import Config
 
 
 def train(
@@ -61,6 +64,12 @@ def train(
             help="Train N networks on the same games; the mean of their evaluations plays.",
         ),
     ] = None,
+    planned: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Measure this machine first and use the settings of rookery plan."
+        ),
+    ] = False,
     minutes: Minutes = None,
     iterations: Iterations = None,
     settings: Settings = None,
@@ -81,6 +90,8 @@ def train(
     trackers = read_trackers(log or ())
     start = start_from(game, recipe, devices)
     rules = load_game(start.game)
+    if planned:
+        start = _planned(start, minutes, devices)
     first = read_initial_weights(init, trust_rules=trust_rules) if init else None
     if first is not None:
         start = replace(start, net=first.weights.header.config)
@@ -98,6 +109,17 @@ def train(
     )
     print_device_note(config.run.devices)
     train_visibly(folder, console, trackers)
+
+
+def _planned(start: "Config", minutes: float | None, devices: str) -> "Config":
+    """Return `start` with the settings of a plan, which is shown."""
+    from rookery.api import plan_from
+    from rookery.interface.cli.plan import show_plan
+    from rookery.training import apply
+
+    found = plan_from(start, minutes, devices=devices)
+    show_plan(found)
+    return apply(start, [f"{name}={value}" for name, value in found.settings.items()])
 
 
 def resume(

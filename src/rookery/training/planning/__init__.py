@@ -1,0 +1,1 @@
+"""The planner: measures the machine and proposes the settings of a run."""

@@ -1,0 +1,286 @@
+"""The settings of a run for this machine and this time, with the reasons for each.
+
+The planner measures how fast the machine plays and learns with networks of several sizes, starting
+with that of the recipe. It takes the network that will see about POSITIONS_PER_WEIGHT positions per
+weight within the time of the run: a larger one would see too few, a smaller one could learn more.
+Everything else follows from that network and its speed.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from math import ceil, log
+from typing import Any
+
+import psutil
+import torch
+
+from rookery.base import available_cores
+from rookery.games import Game
+from rookery.nets import NetConfig, count_parameters
+from rookery.replay import new_rows
+from rookery.training.config import Config
+from rookery.training.planning.speed import learn_speed, play_speed
+from rookery.training.store.origin import new_net
+
+POSITIONS_PER_WEIGHT = 4.0
+"""Five minutes of Connect Four on an H200 were as good with 2.7 (width 128, depth 10) as with 7
+(depth 6). Minutes on two cores were best with 4 (width 32), worse with 1 and with 7
+(docs/experiments.md)."""
+SIZES = ((16, 2), (24, 2), (32, 3), (48, 4), (64, 5), (96, 6), (128, 6), (128, 10), (192, 12))
+"""Widths and depths of networks, each with about twice the weights of the one before."""
+SECONDS = 20.0
+"""Nothing further is measured after this time; compiling the game does not count."""
+PLAY_SECONDS, LEARN_SECONDS = 1.2, 0.6
+USED_SHARE = 0.9
+"""The rest of a run's time goes into starting, checkpoints and measuring."""
+MAX_LEARNING_SHARE = 0.5
+MIN_REUSE = 1.0
+GAMES_SHARE = 0.05
+"""The first games may end after this share of the run: until then nothing can be learned."""
+FAST_ENOUGH = 0.93
+ITERATION_SHARE, ITERATION_SECONDS = 0.005, (1.0, 30.0)
+MOVES = (4, 64)
+WINDOW_SHARE, FIRST_SHARE = 0.5, 0.03
+MEMORY_SHARE = 0.25
+CORES_FOR_ACTORS = 4
+ROUNDED = 1000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting, and why it has this value."""
+
+    name: str
+    value: int | float | str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A network whose speed was measured."""
+
+    net: NetConfig
+    weights: int
+    simulations_per_second: float
+    rows_per_second: float
+    positions: int
+    """Positions that a run with it would play."""
+
+    @property
+    def misfit(self) -> float:
+        """How far its positions per weight are from the ideal, as a logarithm."""
+        return abs(log(self.positions / self.weights / POSITIONS_PER_WEIGHT))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a run can use."""
+
+    device: str
+    cores: int
+    memory_gb: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings of a run, with reasons, and what to expect of it."""
+
+    recipe: str
+    minutes: float
+    machine: Machine
+    choices: tuple[Choice, ...]
+    trials: tuple[Trial, ...]
+    """The networks that were measured, the smallest first."""
+    positions: int
+    """Positions that the run will play."""
+    updates: int
+    """Updates of the weights that it will make."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the fields of a JSON object."""
+        return {**asdict(self), "trials": [_plain_trial(trial) for trial in self.trials]}
+
+    @property
+    def settings(self) -> dict[str, int | float | str]:
+        """The settings by name, as `--set` and `rk.train` take them."""
+        return {choice.name: choice.value for choice in self.choices}
+
+
+def _plain_trial(trial: Trial) -> dict[str, Any]:
+    size = {"width": trial.net.width, "depth": trial.net.depth}
+    return size | {name: value for name, value in asdict(trial).items() if name != "net"}
+
+
+def plan_run(
+    game: Game,
+    config: Config,
+    *,
+    device: torch.device,
+    clock: Callable[[], float] = time.monotonic,
+) -> Plan:
+    """Measure this machine and return a plan of a run that is as long as `config` says."""
+    return _Planner(game, config, device, clock).plan()
+
+
+class _Planner:
+    """Measures networks and makes one choice after the other."""
+
+    def __init__(
+        self, game: Game, config: Config, device: torch.device, clock: Callable[[], float]
+    ) -> None:
+        self.game, self.recipe, self.device = game, config, device
+        self.seconds = USED_SHARE * 60 * config.run.minutes
+        self.simulations = _mean_simulations(config)
+        self._clock, self._deadline = clock, 0.0
+
+    def plan(self) -> Plan:
+        """Compile what the game needs, measure, and choose."""
+        self._try(self.recipe.net, play_seconds=0.0, learn_seconds=0.0)
+        self._deadline = self._clock() + SECONDS
+        trials = self._trials()
+        best = min(trials, key=lambda trial: trial.misfit)
+        config = replace(self.recipe, net=best.net)
+        games, speed = self._games(config, best)
+        reuse = self._reuse(best.rows_per_second, speed)
+        positions = self._positions(speed, best.rows_per_second, reuse)
+        return Plan(
+            recipe=self.recipe.recipe,
+            minutes=self.recipe.run.minutes,
+            machine=_machine(self.device),
+            choices=(
+                *self._net_choices(best),
+                games,
+                self._moves(int(games.value), positions),
+                *self._window(positions),
+                reuse,
+                *self._actors(),
+            ),
+            trials=tuple(sorted(trials, key=lambda trial: trial.weights)),
+            positions=positions,
+            updates=int(positions * float(reuse.value) / self.recipe.learning.batch_size),
+        )
+
+    def _trials(self) -> list[Trial]:
+        """Measure networks of growing or shrinking size until the ideal one is passed."""
+        nets = [replace(self.recipe.net, width=width, depth=depth) for width, depth in SIZES]
+        nets = sorted({*nets, self.recipe.net}, key=self._count_weights)
+        index = nets.index(self.recipe.net)
+        trials = [self._try(nets[index])]
+        step = 1 if trials[0].positions > POSITIONS_PER_WEIGHT * trials[0].weights else -1
+        while 0 <= (index := index + step) < len(nets) and self._clock() < self._deadline:
+            trials.append(self._try(nets[index]))
+            if trials[-1].misfit > trials[-2].misfit:
+                break
+        return trials
+
+    def _try(
+        self,
+        net: NetConfig,
+        *,
+        play_seconds: float = PLAY_SECONDS,
+        learn_seconds: float = LEARN_SECONDS,
+    ) -> Trial:
+        config = replace(self.recipe, net=net)
+        played = play_speed(self.game, config, device=self.device, seconds=play_seconds)
+        learned = learn_speed(self.game, config, device=self.device, seconds=learn_seconds)
+        positions = self._positions(played, learned, self._reuse(learned, played))
+        return Trial(net, self._count_weights(net), played, learned, positions)
+
+    def _count_weights(self, net: NetConfig) -> int:
+        return count_parameters(new_net(replace(self.recipe, net=net), self.game))
+
+    def _positions(self, played: float, learned: float, reuse: Choice) -> int:
+        """Return how many positions are played in the time of the run."""
+        cost = self.simulations / played + float(reuse.value) / learned
+        return max(1, int(self.seconds / cost))
+
+    def _reuse(self, learned: float, played: float) -> Choice:
+        """Choose how often each position is learned from."""
+        wanted, playing = self.recipe.learning.reuse, self.simulations / played
+        affordable = MAX_LEARNING_SHARE / (1 - MAX_LEARNING_SHARE) * playing * learned
+        reuse = round(max(MIN_REUSE, min(wanted, affordable)), 1)
+        share = reuse / learned / (reuse / learned + playing)
+        return Choice("learning.reuse", reuse, f"learning then takes {share:.0%} of the time")
+
+    def _net_choices(self, best: Trial) -> tuple[Choice, Choice]:
+        per_weight = best.positions / best.weights
+        reason = (
+            f"{best.weights:,} weights and {per_weight:.1f} positions for each; the ideal is about "
+            f"{POSITIONS_PER_WEIGHT:g}"
+        )
+        speed = f"{best.simulations_per_second:,.0f} simulations per second"
+        return (
+            Choice("net.width", best.net.width, reason),
+            Choice("net.depth", best.net.depth, speed),
+        )
+
+    def _games(self, config: Config, best: Trial) -> tuple[Choice, float]:
+        """Choose the smallest number of games that keeps the device busy; return its speed."""
+        wanted = self.recipe.selfplay.games
+        speeds = {wanted: best.simulations_per_second}
+        for games in (wanted // 4, wanted // 2, wanted * 2):
+            if games and self._clock() < self._deadline:
+                tried = replace(config, selfplay=replace(config.selfplay, games=games))
+                speeds[games] = play_speed(
+                    self.game, tried, device=self.device, seconds=PLAY_SECONDS
+                )
+        fastest = max(speeds.values())
+        games = min(games for games, speed in speeds.items() if speed >= FAST_ENOUGH * fastest)
+        reason = f"{speeds[games] / fastest:.0%} of the highest speed measured"
+        if games > (limit := self._most_games(speeds[games])):
+            games, reason = limit, "so that the first games end early in the run"
+        return Choice("selfplay.games", games, reason), speeds.get(
+            games, best.simulations_per_second
+        )
+
+    def _most_games(self, speed: float) -> int:
+        """Return how many games end within the first part of the run."""
+        plies = self.recipe.selfplay.longest_game(self.game) / 2
+        first = self.recipe.selfplay.simulations_at(0.0)
+        return max(8, int(GAMES_SHARE * self.seconds * speed / (plies * first)))
+
+    def _moves(self, games: int, positions: int) -> Choice:
+        low, high = ITERATION_SECONDS
+        seconds = min(max(ITERATION_SHARE * self.seconds, low), high)
+        moves = ceil(positions / self.seconds * seconds / games)
+        moves = min(max(moves, MOVES[0]), MOVES[1])
+        iteration = moves * games * self.seconds / positions
+        return Choice("run.moves", moves, f"new weights about every {iteration:.1f} seconds")
+
+    def _window(self, positions: int) -> tuple[Choice, Choice]:
+        row_bytes = sum(array.nbytes for array in new_rows(self.game, 1))
+        fitting = int(MEMORY_SHARE * _free_bytes(self.device) / row_bytes)
+        largest = min(_rounded(WINDOW_SHARE * positions), _rounded(fitting))
+        reason = "half of all positions" if largest < _rounded(fitting) else "a quarter of memory"
+        first = min(largest, max(_rounded(FIRST_SHARE * positions), 10 * ROUNDED))
+        return (
+            Choice("replay.window_min", first, "the first positions, which are soon outdated"),
+            Choice("replay.window_max", max(largest, first), reason),
+        )
+
+    def _actors(self) -> list[Choice]:
+        cores = available_cores()
+        if self.device.type != "cpu" or cores < CORES_FOR_ACTORS:
+            return []
+        return [Choice("run.actors", "auto", f"one process does not keep {cores} cores busy")]
+
+
+def _mean_simulations(config: Config) -> float:
+    """Return the simulations per move, averaged over the run."""
+    return sum(config.selfplay.simulations_at(share / 100) for share in range(100)) / 100
+
+
+def _rounded(rows: float) -> int:
+    return max(ROUNDED, round(rows / ROUNDED) * ROUNDED)
+
+
+def _machine(device: torch.device) -> Machine:
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    return Machine(name, available_cores(), psutil.virtual_memory().total / 2**30)
+
+
+def _free_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return int(psutil.virtual_memory().available)
