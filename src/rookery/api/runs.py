@@ -200,8 +200,8 @@ def length_settings(minutes: float | None, iterations: int | None) -> list[str]:
 
 
 def free_folder(parent: Path, name: str) -> Path:
-    """Return the first of NAME-1, NAME-2, ... that does not exist; : and = become hyphens."""
-    number, stem = 1, re.sub("[:=]", "-", name)
+    """Return the first of NAME-1, NAME-2, ... that does not exist; signs become hyphens."""
+    number, stem = 1, re.sub("[:=,;()]+", "-", name).strip("-")
     while os.path.lexists(parent / f"{stem}-{number}"):
         number += 1
     return parent / f"{stem}-{number}"

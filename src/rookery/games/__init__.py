@@ -18,6 +18,7 @@ from rookery.games.game import (
 )
 from rookery.games.registry import (
     game_names,
+    is_cpu_only,
     is_loaded,
     is_shipped,
     load_game,
@@ -51,6 +52,7 @@ __all__ = [
     "check_game",
     "count_repetitions",
     "game_names",
+    "is_cpu_only",
     "is_loaded",
     "is_shipped",
     "load_game",

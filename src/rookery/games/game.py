@@ -53,7 +53,7 @@ RESULTS = {"1-0": WIN, "0-1": LOSS, "1/2-1/2": DRAW, "*": ONGOING}
 """Results of game records, for the first player, by their texts."""
 RESULT_TEXTS = {result: text for text, result in RESULTS.items()}
 
-NAMES = re.compile(r"\w[\w:=. -]*")
+NAMES = re.compile(r"\w[\w:=.,;() -]*")
 RANDOM_PLIES = 100
 """Random positions are fewer plies than this from the start."""
 SIZES = ("NUM_ACTIONS", "MAX_LEGAL", "MAX_PLIES", "PLANES")

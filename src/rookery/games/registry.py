@@ -14,6 +14,8 @@ from rookery.games.game import Game, from_module, rules_digest
 
 PACKAGE = __package__
 SHIPPED = ("chess", "connect4", "tictactoe")
+OPENSPIEL = "openspiel"
+"""Before the colon in the name of a game of OpenSpiel, as in `openspiel:tic_tac_toe`."""
 GROUP = "rookery.games"
 """Entry points by which packages offer games: NAME = MODULE, whose file has the rules."""
 
@@ -86,7 +88,8 @@ def is_loaded(digest: str) -> bool:
 
 @cache
 def _shipped_game(name: str) -> Game:
-    return from_module(import_rules(name))
+    rules = import_rules(name)
+    return from_module(rules) if rules.NAME == name else _shipped_game(rules.NAME)
 
 
 def _load_own_game(path: Path, source: bytes) -> Game:
@@ -97,7 +100,7 @@ def _load_own_game(path: Path, source: bytes) -> Game:
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ConfigError(f"{path} could not be imported: {reason}") from error
-    if plain_name(game.name) in SHIPPED:
+    if plain_name(game.name) in (*SHIPPED, OPENSPIEL):
         raise ConfigError(
             f"{path}: NAME is {game.name}, the name of a shipped game; choose another"
         )
@@ -105,9 +108,19 @@ def _load_own_game(path: Path, source: bytes) -> Game:
 
 
 def is_shipped(name: str) -> bool:
-    """Return whether `name` is a shipped game or has the form of a variant of one."""
+    """Return whether `name` is a shipped game or has the form of a variant of one.
+
+    The rules of OpenSpiel's games ship with Rookery in this sense: they are no file of a user.
+    """
     plain, _, option = name.partition(":")
+    if plain == OPENSPIEL:
+        return True
     return plain in SHIPPED and (plain == name or "=" in option)
+
+
+def is_cpu_only(name: str) -> bool:
+    """Return whether the rules of the game called `name` cannot run on a GPU."""
+    return plain_name(name) == OPENSPIEL
 
 
 def plain_name(name: str) -> str:
@@ -119,7 +132,7 @@ def import_rules(name: str) -> ModuleType:
     """Return the rules module of a shipped game or of a variant."""
     plain, _, option = name.partition(":")
     module = importlib.import_module(f"{PACKAGE}.{plain}")
-    if plain == name:
+    if plain == name and plain != OPENSPIEL:
         return module
     if not hasattr(module, "variant"):
         raise UnknownName("game", name, SHIPPED)
