@@ -18,6 +18,8 @@ from rookery.api.players import (
 from rookery.api.runs import (
     Run,
     RunStats,
+    devices_for,
+    folder_stem,
     free_folder,
     length_settings,
     open_run,
@@ -47,6 +49,8 @@ __all__ = [
     "SearchResult",
     "analyse",
     "default_opponent",
+    "devices_for",
+    "folder_stem",
     "free_folder",
     "is_game",
     "length_settings",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rookery.api.net import Net, load_net
 from rookery.api.players import read_initial_weights
 from rookery.base import ConfigError
-from rookery.games import Game, load_game, rules_file
+from rookery.games import Game, is_cpu_only, load_game, rules_file
 from rookery.gpu import find_devices
 from rookery.training import (
     Config,
@@ -57,6 +57,7 @@ def train(
     of `rookery train`. `progress` is called several times per second and may raise `Stopped` to end
     the run, which keeps its results.
     """
+    devices = devices_for(game, devices)
     start = start_from(game, recipe, devices)
     first = read_initial_weights(init, trust_rules=trust_rules) if init else None
     if first is not None:
@@ -178,6 +179,11 @@ class RunStats(Sequence[Line]):
         return f"<RunStats of {len(self)} iterations>"
 
 
+def devices_for(game: str, devices: str) -> str:
+    """Return `devices`, or `cpu` for `auto` if the rules of `game` run on the CPU only."""
+    return "cpu" if devices == "auto" and is_cpu_only(game) else devices
+
+
 def start_from(game: str, recipe: str | None, devices: str) -> Config:
     """Return the initial settings of a new run of `game`, a name or a rules file."""
     device = find_devices(devices)[0]
@@ -200,11 +206,16 @@ def length_settings(minutes: float | None, iterations: int | None) -> list[str]:
 
 
 def free_folder(parent: Path, name: str) -> Path:
-    """Return the first of NAME-1, NAME-2, ... that does not exist; signs become hyphens."""
-    number, stem = 1, re.sub("[:=,;()]+", "-", name).strip("-")
+    """Return the first of NAME-1, NAME-2, ... that does not exist, as `folder_stem` writes it."""
+    number, stem = 1, folder_stem(name)
     while os.path.lexists(parent / f"{stem}-{number}"):
         number += 1
     return parent / f"{stem}-{number}"
+
+
+def folder_stem(name: str) -> str:
+    """Return the name of a game for a folder: signs become hyphens."""
+    return re.sub("[:=,;()]+", "-", name).strip("-")
 
 
 def to_texts(settings: Settings) -> list[str]:

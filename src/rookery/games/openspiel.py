@@ -77,10 +77,7 @@ def _functions(
     number: int, states: calls.SpielStates, shape: tuple[int, int, int]
 ) -> dict[str, object]:
     """Return the compiled functions of the rules."""
-    is_plain = bool(numba.config.DISABLE_JIT)
-    call_play = calls.play if is_plain else calls.COMPILED_PLAY
-    call_legal = calls.legal if is_plain else calls.COMPILED_LEGAL
-    call_planes = calls.planes if is_plain else calls.COMPILED_PLANES
+    spiel = calls if numba.config.DISABLE_JIT else calls.COMPILED
     first = states.first.current_player()
     longest, passing = states.game.max_game_length(), states.game.num_distinct_actions()
     num_planes, height, width = shape
@@ -99,7 +96,7 @@ def _functions(
             return 1
         actions = np.zeros(MAX_LEGAL, np.int32)
         length = min(state.length, longest)
-        count = call_legal(number, state.actions.ctypes.data, length, actions.ctypes.data)
+        count = spiel.legal(number, state.actions.ctypes.data, length, actions.ctypes.data)
         for i in range(count):
             out[i] = actions[i]
         return count
@@ -112,7 +109,7 @@ def _functions(
         if state.length >= longest:
             state.status = OVER + DRAW
             return
-        state.status = call_play(number, state.actions.ctypes.data, state.length, action)
+        state.status = spiel.play(number, state.actions.ctypes.data, state.length, action)
         state.actions[state.length] = action
         state.length += 1
 
@@ -127,7 +124,7 @@ def _functions(
     def planes(state: State, out: NDArray[np.float32]) -> None:
         seen = np.zeros((num_planes, height, width), np.float32)
         length, player = min(state.length, longest), state.mover
-        call_planes(number, state.actions.ctypes.data, length, player, seen.ctypes.data)
+        spiel.planes(number, state.actions.ctypes.data, length, player, seen.ctypes.data)
         seen[num_planes - 2] = state.mover != first
         seen[num_planes - 1] = state.status == 1 - state.mover
         out[:] = seen

@@ -20,6 +20,7 @@ import llvmlite.binding
 import numba
 import numpy as np
 
+from rookery.base import namespace
 from rookery.games.openspiel_games import MAX_LEGAL
 
 KEPT_STATES = 16_384
@@ -148,6 +149,8 @@ def _symbol(function: Callable[..., int], num_arguments: int) -> Any:
 
 _callbacks: list[Any] = []
 """ctypes frees functions that nothing refers to."""
-COMPILED_PLAY = _symbol(play, 4)
-COMPILED_LEGAL = _symbol(legal, 4)
-COMPILED_PLANES = _symbol(planes, 5)
+COMPILED = namespace(
+    "openspiel.calls",
+    {"play": _symbol(play, 4), "legal": _symbol(legal, 4), "planes": _symbol(planes, 5)},
+)
+"""`play`, `legal` and `planes` for compiled code."""

@@ -12,8 +12,8 @@ from typing import Unpack
 import numpy as np
 import torch
 
-from rookery.base import namespace, seeds
-from rookery.games import Game, States, new_repetitions
+from rookery.base import ConfigError, namespace, seeds
+from rookery.games import Game, States, is_cpu_only, new_repetitions
 from rookery.gpu import (
     Graph,
     as_tensor,
@@ -197,5 +197,10 @@ def new_search(
 ) -> Search:
     """Return a batched search on the device of `evaluator`."""
     if isinstance(evaluator, DeviceEvaluator):
+        if is_cpu_only(game.name):
+            raise ConfigError(
+                f"{game.name} cannot be searched on a GPU: its rules run on the CPU only; "
+                "use --devices cpu"
+            )
         return GpuSearch(GpuTrees(game, evaluator, **options))
     return CpuSearch(game, evaluator, **options)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from rookery.base import ConfigError, FileDamaged, RunFolderError, UnknownName
-from rookery.games import quick_check
+from rookery.games import is_cpu_only, quick_check
 from rookery.gpu import find_devices, why_cpu
 from rookery.learning import LearningConfig
 from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend, count_parameters
@@ -51,6 +51,9 @@ def train(folder: RunFolder, callback: ProgressCallback) -> Progress:
 def check_hardware(config: Config) -> torch.device:
     """Return the device that learns; raise an error if settings and hardware do not fit."""
     devices = find_devices(config.run.devices)
+    if devices[0].type != "cpu" and is_cpu_only(config.game):
+        raise ConfigError(f"{config.game} cannot be trained on {devices[0]}: its rules run on the "
+                          "CPU only; use --devices cpu")
     if note := why_cpu(config.run.devices):
         Fallbacks(config.run.fallback).take("device", note)
     check_trainers(config)
@@ -91,8 +94,10 @@ def open_loop(folder: RunFolder, callback: ProgressCallback) -> Iterator[Trainin
 
 
 def _check_rules(run: Run) -> None:
-    """Note what a quick check of a user's game finds; the run goes on."""
+    """Note what a quick check of a user's game finds, and where rules run; the run goes on."""
     game, failures = run.folder.game, quick_check(run.folder.game)
+    if is_cpu_only(game.name):
+        run.note(f"the rules of {game.name} run on the CPU only")
     for failure in failures:
         what = failure.message.partition("\n")[0]
         run.note(f"the rules of {game.name} fail the check of {failure.name}: {what}")

@@ -133,9 +133,10 @@ GPU_DEFAULTS = {**DEFAULTS, "chess": "chess-gpu", "connect4": "connect4-gpu"}
 def recipe_for(game_name: str, recipe: str | None = None, *, on_gpu: bool = False) -> Config:
     """Return the config of `recipe` for a game, or the game's default one."""
     plain = plain_name(load_game(game_name).name)
-    if not is_shipped(game_name) and recipe is None:
+    defaults = GPU_DEFAULTS if on_gpu else DEFAULTS
+    if recipe is None and not (is_shipped(game_name) and plain in defaults):
         return replace(any_game(), game=game_name)
-    name = recipe or (GPU_DEFAULTS if on_gpu else DEFAULTS)[plain]
+    name = recipe or defaults[plain]
     if name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES)
     config = RECIPES[name]()

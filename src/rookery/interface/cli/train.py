@@ -80,7 +80,7 @@ def train(
     trust_rules: TrustRules = False,
 ) -> None:
     """Train a game in a new run folder, from scratch or from another network."""
-    from rookery.api import free_folder, placement, read_initial_weights, start_from
+    from rookery.api import devices_for, free_folder, placement, read_initial_weights, start_from
     from rookery.games import load_game
     from rookery.interface.formatting import screen
     from rookery.interface.trackers.tracker import read_trackers
@@ -88,6 +88,7 @@ def train(
     from rookery.training import RunFolder, check_hardware
 
     trackers = read_trackers(log or ())
+    devices = devices_for(game, devices)
     start = start_from(game, recipe, devices)
     rules = load_game(start.game)
     if planned:

@@ -65,12 +65,13 @@ def tune(
     ] = 0,
 ) -> None:
     """Tune settings by short runs, compared by their strength."""
-    from rookery.api import placement, start_from
+    from rookery.api import devices_for, folder_stem, placement, start_from
     from rookery.games import load_game
     from rookery.interface.formatting import screen
     from rookery.interface.tuning import tune_visibly
     from rookery.training import Study, check_hardware, check_parallel
 
+    devices = devices_for(game, devices)
     start = start_from(game, recipe, devices)
     where = placement(devices, actors, cluster)
     config = with_options(start, minutes, [*where, *(settings or ())])
@@ -79,7 +80,7 @@ def tune(
     check_hardware(config)
     rules = load_game(config.game)
     searched = _space(config, rules, space, settings)
-    folder = study or Path("runs") / f"{rules.name}-study"
+    folder = study or Path("runs") / f"{folder_stem(rules.name)}-study"
     named = None if devices == "auto" else devices
     given = {"--minutes": minutes, "--devices": named, "--actors": actors, "--cluster": cluster}
     options = [(name, str(value)) for name, value in given.items() if value is not None]
