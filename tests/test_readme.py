@@ -23,7 +23,7 @@ GAMES = ("docs/own-game.md", "docs/tictactoe.md", "docs/connect4.md", "docs/ches
 PAGES = (
     *("README.md", "docs/index.md", "docs/guide.md", *GAMES),
     *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "docs/reliability.md"),
-    *("docs/learning.md", "docs/cluster.md", "docs/troubleshooting.md"),
+    *("docs/learning.md", "docs/cluster.md", "docs/troubleshooting.md", "docs/openspiel.md"),
     "CONTRIBUTING.md",
 )
 LINKED = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))
@@ -182,6 +182,11 @@ COMMANDS = {
     "resume runs/connect4-1 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379"),
     "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),
     "eval runs/connect4-1 --simulations 0,100,800 --devices cuda:0": Entry("begin-hard"),
+    '.venv/bin/pip install ".[openspiel]"': Entry("openspiel = ["),
+    "games check openspiel:tic_tac_toe": Entry("read as they are written"),
+    "train openspiel:tic_tac_toe --minutes 1": Entry("run on the CPU only", TINY),
+    "match runs/openspiel-tic_tac_toe-1 random --games 20": Entry("Elo", "--games 4"),
+    "play openspiel:tic_tac_toe": Entry("minimax:4 plays", typed="x(1,1)\nquit\n"),
 }
 
 

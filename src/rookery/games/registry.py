@@ -89,7 +89,7 @@ def is_loaded(digest: str) -> bool:
 @cache
 def _shipped_game(name: str) -> Game:
     rules = import_rules(name)
-    return from_module(rules) if rules.NAME == name else _shipped_game(rules.NAME)
+    return from_module(rules) if name == rules.NAME else _shipped_game(rules.NAME)
 
 
 def _load_own_game(path: Path, source: bytes) -> Game:

@@ -52,8 +52,10 @@ def check_hardware(config: Config) -> torch.device:
     """Return the device that learns; raise an error if settings and hardware do not fit."""
     devices = find_devices(config.run.devices)
     if devices[0].type != "cpu" and is_cpu_only(config.game):
-        raise ConfigError(f"{config.game} cannot be trained on {devices[0]}: its rules run on the "
-                          "CPU only; use --devices cpu")
+        raise ConfigError(
+            f"{config.game} cannot be trained on {devices[0]}: its rules run on the "
+            "CPU only; use --devices cpu"
+        )
     if note := why_cpu(config.run.devices):
         Fallbacks(config.run.fallback).take("device", note)
     check_trainers(config)
