@@ -203,7 +203,8 @@ def even(planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.f
 def test_search_finds_a_win_and_prevents_a_loss() -> None:
     name = "openspiel:tic_tac_toe"
     boards = [rk.Board(name, "0 3 1 4"), rk.Board(name, "4 0 1")]
-    states = np.concatenate([board.played.states for board in boards])
+    states = rk.load_game(name).new_states(2)
+    states[0], states[1] = boards[0].state, boards[1].state
     found = rk.search(states, even, simulations=64, game=name)
     assert [int(action) for action in found.actions] == [2, 7]
     assert found.values[0] == WIN
