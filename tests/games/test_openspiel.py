@@ -205,7 +205,7 @@ def test_search_finds_a_win_and_prevents_a_loss() -> None:
     boards = [rk.Board(name, "0 3 1 4"), rk.Board(name, "4 0 1")]
     states = rk.load_game(name).new_states(2)
     states[0], states[1] = boards[0].state, boards[1].state
-    found = rk.search(states, even, simulations=64, game=name)
+    found = rk.search(states, even, simulations=400, game=name)
     assert [int(action) for action in found.actions] == [2, 7]
     assert found.values[0] == WIN
 
@@ -235,6 +235,7 @@ def test_an_interrupt_in_a_callback_arrives_and_changes_nothing() -> None:
 
 def test_training_notes_the_cpu_and_plays_matches(tmp_path: Path) -> None:
     small = {"net.width": 8, "net.depth": 1, "selfplay.games": 8, "selfplay.simulations": "4"}
+    small |= {"run.inference": "float32", "learning.precision": "float32"}
     run = rk.train("openspiel:tic_tac_toe", run=tmp_path / "run", iterations=2, settings=small)
     assert run.config.run.devices == "cpu" and len(run.stats()) == 2
     notes = [line["note"] for line in run.stats().lines if line["kind"] == "note"]
