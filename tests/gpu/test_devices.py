@@ -6,13 +6,31 @@ import pytest
 import torch
 
 from rookery.base import ConfigError, RookeryError
-from rookery.gpu import devices, find_device, find_devices, find_places, why_cpu
+from rookery.gpu import (
+    data_device,
+    devices,
+    find_device,
+    find_devices,
+    find_places,
+    why_cpu,
+)
 
 
 @pytest.fixture
 def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.fixture
+def apple_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+
+
+@pytest.fixture
+def no_apple_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
 
 
 def test_names_are_devices(two_gpus: None) -> None:
@@ -22,7 +40,31 @@ def test_names_are_devices(two_gpus: None) -> None:
     assert find_devices("all") == (torch.device("cuda", 0), torch.device("cuda", 1))
 
 
-def test_auto_is_the_cpu_without_a_usable_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_is_an_apple_gpu_if_there_is_no_other(
+    monkeypatch: pytest.MonkeyPatch, apple_gpu: None
+) -> None:
+    monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "torch was built without CUDA")
+    assert find_devices("auto") == find_devices("mps") == (torch.device("mps"),)
+    assert why_cpu("auto") == ""
+    assert data_device(find_device("auto")) == torch.device("cpu")
+
+
+def test_auto_prefers_cuda(two_gpus: None, apple_gpu: None) -> None:
+    assert find_device("auto") == data_device(find_device("auto")) == torch.device("cuda", 0)
+
+
+def test_mps_needs_an_apple_computer(monkeypatch: pytest.MonkeyPatch, no_apple_gpu: None) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
+    with pytest.raises(RookeryError, match="mps cannot be used: no Apple GPU was found"):
+        find_device("mps")
+    monkeypatch.setattr(torch.backends.mps, "is_built", lambda: False)
+    with pytest.raises(RookeryError, match="mps cannot be used: torch was built without support"):
+        find_device("mps")
+
+
+def test_auto_is_the_cpu_without_a_usable_gpu(
+    monkeypatch: pytest.MonkeyPatch, no_apple_gpu: None
+) -> None:
     monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "there is no driver")
     assert find_device("auto") == torch.device("cpu")
     with pytest.raises(RookeryError, match="cuda:0 cannot be used: there is no driver"):
@@ -48,6 +90,7 @@ def test_auto_has_nothing_to_explain_on_a_gpu(two_gpus: None) -> None:
 )
 def test_the_reason_names_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
+    no_apple_gpu: None,
     cuda: str | None,
     is_available: bool,
     is_installed: bool,
@@ -64,13 +107,15 @@ def test_the_reason_names_what_is_missing(
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("cpu,cuda:0", "several devices must all be GPUs, got cpu,cuda:0"),
+        ("cpu,cuda:0", "several devices must all be NVIDIA GPUs, got cpu,cuda:0"),
         ("cuda:1,cuda:1", "cuda:1,cuda:1 repeats a device"),
         ("cuda:0,cuda:2", "there is no cuda:2: this machine has 2 GPUs"),
         ("cuda:0,gpu", "unknown device"),
+        ("mps,cuda:0", "several devices must all be NVIDIA GPUs, got mps,cuda:0"),
+        ("mps:0", "unknown device"),
     ],
 )
-def test_wrong_names_are_refused(two_gpus: None, names: str, message: str) -> None:
+def test_wrong_names_are_refused(two_gpus: None, apple_gpu: None, names: str, message: str) -> None:
     with pytest.raises(RookeryError, match=message):
         find_devices(names)
 

@@ -16,6 +16,7 @@ NOTE = f"note: {WHY}"
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_missing_for_gpu", lambda: "the driver sleeps")
+    monkeypatch.setattr(devices, "_missing_for_mps", lambda: "no Apple GPU was found")
 
 
 def test_a_run_prints_and_records_it(rookery: Rookery, tiny: list[str], tmp_path: Path) -> None:

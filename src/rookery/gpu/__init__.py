@@ -1,6 +1,13 @@
 """GPUs: devices, memory shared by torch and kernels, kernel launches, captured graphs, load."""
 
-from rookery.gpu.devices import find_device, find_devices, find_places, use_device, why_cpu
+from rookery.gpu.devices import (
+    data_device,
+    find_device,
+    find_devices,
+    find_places,
+    use_device,
+    why_cpu,
+)
 from rookery.gpu.graphs import Graph, Stopwatch
 from rookery.gpu.kernels import (
     as_tensor,
@@ -26,6 +33,7 @@ __all__ = [
     "collected_notes",
     "copy_in",
     "cuda",
+    "data_device",
     "find_device",
     "find_devices",
     "find_places",

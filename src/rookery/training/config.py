@@ -24,7 +24,7 @@ from rookery.base import (
 )
 from rookery.gpu import find_devices
 from rookery.learning import LearningConfig
-from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, NetConfig, check_parts
+from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, MPS_BACKENDS, NetConfig, check_parts
 from rookery.replay import ReplayConfig
 from rookery.search import SearchConfig
 from rookery.selfplay import SelfPlayConfig
@@ -86,7 +86,7 @@ class RunConfig:
     minimax players."""
     devices: str = "auto"
     """Where to train: cpu, cuda:0, several GPUs (cuda:0,cuda:1), all = all GPUs of the machine,
-    or auto = a GPU if any."""
+    mps = an Apple GPU, which evaluates networks only, or auto = a GPU if any."""
     actors: str = "0"
     """Self-play processes besides the learner; 0 = none, unless there are several devices;
     auto = as many as the load needs, at most one per core, two per GPU of this machine or one per
@@ -132,7 +132,7 @@ class RunConfig:
                 f"run.elo_anchors is {short(self.elo_anchors)}, expected auto, or players such as "
                 "random,minimax:2"
             )
-        known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS))
+        known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS, *MPS_BACKENDS))
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)
         self.check_silence("run.silence_seconds", self.silence_seconds)

@@ -9,7 +9,7 @@ from torch import nn
 
 from rookery.base import ConfigError, FileDamaged, RunFolderError, UnknownName
 from rookery.games import is_cpu_only, quick_check
-from rookery.gpu import find_devices, why_cpu
+from rookery.gpu import data_device, find_devices, why_cpu
 from rookery.learning import LearningConfig
 from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend, count_parameters
 from rookery.replay import Rows, read_shard
@@ -22,7 +22,7 @@ from rookery.training.measuring import LocalMeter
 from rookery.training.parts import (
     backends_on,
     fallback_notes,
-    is_gpu,
+    learning_devices,
     new_evaluator,
     new_learner,
     new_self_player,
@@ -39,6 +39,9 @@ from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.pool import TrainerPool
 from rookery.training.trainers.sizing import check_trainers, count_trainers
 from rookery.workers import Cluster
+
+PLAIN_BACKENDS = {"cpu": "float32", "mps": "mps-float32"}
+ONLY_EVALUATES = "an Apple GPU only evaluates the network"
 
 
 def train(folder: RunFolder, callback: ProgressCallback) -> Progress:
@@ -63,7 +66,7 @@ def check_hardware(config: Config) -> torch.device:
     if config.run.inference not in backends:
         raise UnknownName(f"run.inference on {devices[0]}", config.run.inference, backends)
     check_backend(config.run.inference, config.net)
-    return devices[0]
+    return data_device(devices[0])
 
 
 @contextmanager
@@ -116,15 +119,18 @@ class _Builder:
 
     def __init__(self, run: Run, position: RunPosition | None, resources: ExitStack) -> None:
         self.run, self.game, self.device = run, run.folder.game, run.device
+        self.play_device = find_devices(run.config.run.devices)[0]
         self.resources = resources
         self.rows_made = position.rows_made if position else 0
         config = run.config
-        self.learning, self.backend = _as_before(config, position, self.device)
+        self.learning, self.backend = _as_before(config, position, self.play_device)
         self.config = replace(config, learning=self.learning)
         self.cluster = self._connect(config.run.cluster) if config.run.cluster else None
 
     def build(self) -> TrainingLoop:
         """Return the loop: who learns, who plays, who measures."""
+        if self.play_device != self.device:
+            self.run.note(f"learning on the {self.device.type.upper()}: {ONLY_EVALUATES}")
         net = self._first_net()
         trainers = self._count_trainers(net) if self.learning.method != "single" else 0
         learner = self._trainers(net, trainers) if trainers else self._learner(net)
@@ -165,7 +171,7 @@ class _Builder:
 
     def _count_trainers(self, net: nn.Module) -> int:
         """Return the number of trainers; 0 if a batch is too small to share."""
-        devices = find_devices(self.config.run.devices)
+        devices = learning_devices(self.config.run.devices)
         try:
             return count_trainers(self.config, net, game=self.game, devices=devices)
         except ConfigError as error:
@@ -174,7 +180,7 @@ class _Builder:
         return 0
 
     def _trainers(self, net: nn.Module, workers: int) -> Learner:
-        devices = find_devices(self.config.run.devices)
+        devices = learning_devices(self.config.run.devices)
         placement = TrainerPlacement(devices, workers, self.cluster)
         trainers = TrainerPool(
             self.game,
@@ -205,7 +211,7 @@ class _Builder:
             self.game,
             self.config,
             net,
-            device=self.device,
+            device=self.play_device,
             backend=self.backend,
             seed=run.seed,
         )
@@ -216,7 +222,7 @@ class _Builder:
 
     def _actors(self, net: nn.Module) -> tuple[SelfPlay, StrengthMeter]:
         evaluator = new_evaluator(
-            self.game, self.config, net, device=self.device, backend=self.backend
+            self.game, self.config, net, device=self.play_device, backend=self.backend
         )
         actors = ActorPool(
             self.game,
@@ -236,12 +242,12 @@ class _Builder:
             self.run.fall_back("inference", note)
 
     def _rival_evaluator(self, net: nn.Module) -> CpuEvaluator | GpuEvaluator:
-        """Return an evaluator of an earlier network of the run, in float32 on the CPU.
+        """Return an evaluator of an earlier network of the run, without measuring backends.
 
-        Of other backends some would be compiled for it, which takes longer than a few games.
+        Some would be compiled for it, which takes longer than a few games.
         """
-        backend = self.backend if is_gpu(self.device) else "float32"
-        return new_evaluator(self.game, self.config, net, device=self.device, backend=backend)
+        backend = PLAIN_BACKENDS.get(self.play_device.type, self.backend)
+        return new_evaluator(self.game, self.config, net, device=self.play_device, backend=backend)
 
     def _adapt_games(self, games: int) -> None:
         asked = self.config.selfplay.games

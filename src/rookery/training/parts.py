@@ -8,10 +8,17 @@ import torch
 from torch import nn
 
 from rookery.games import Game
-from rookery.gpu import use_device
+from rookery.gpu import data_device, find_devices, use_device
 from rookery.learning import EnsembleLearner, GpuLearner, LearningConfig
 from rookery.learning import Learner as CpuLearner
-from rookery.nets import CPU_BACKENDS, GPU_BACKENDS, CpuEvaluator, Ensemble, GpuEvaluator
+from rookery.nets import (
+    CPU_BACKENDS,
+    GPU_BACKENDS,
+    MPS_BACKENDS,
+    CpuEvaluator,
+    Ensemble,
+    GpuEvaluator,
+)
 from rookery.replay import ReplayConfig, Window
 from rookery.training.config import Config
 from rookery.training.self_players import CpuSelfPlayer, GpuSelfPlayer, SelfPlayer
@@ -22,12 +29,19 @@ COMPILE_SECONDS = 30.0
 
 
 def is_gpu(device: torch.device) -> bool:
-    """Return whether the parts of a run on `device` are those for a GPU."""
+    """Return whether the parts of a run on `device` are those for an NVIDIA GPU."""
     return device.type == "cuda"
+
+
+def learning_devices(devices: str) -> tuple[torch.device, ...]:
+    """Return the devices that learn."""
+    return tuple(map(data_device, find_devices(devices)))
 
 
 def backends_on(device: torch.device) -> tuple[str, ...]:
     """Return the ways to evaluate a network on `device`."""
+    if device.type == "mps":
+        return tuple(MPS_BACKENDS)
     return tuple(GPU_BACKENDS) if is_gpu(device) else CPU_BACKENDS
 
 
@@ -54,6 +68,7 @@ def new_evaluator(
         backend=backend,
         batch_size=config.selfplay.games,
         compile_seconds=COMPILE_SECONDS if may_compile else 0.0,
+        device=device,
     )
 
 

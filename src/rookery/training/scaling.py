@@ -9,6 +9,7 @@ from rookery.base import ConfigError, RookeryError
 from rookery.gpu import find_devices
 from rookery.training.actors.pool import ActorPool
 from rookery.training.config import Config, apply
+from rookery.training.parts import is_gpu, learning_devices
 from rookery.training.run import Run
 from rookery.training.store.requests import drop_old_requests, find_requests, read_request
 from rookery.training.trainers.pool import TrainerPool
@@ -40,7 +41,7 @@ class _Change:
 
 def plays_with_actors(config: Config) -> bool:
     """Return whether games are played by actors, or in the process that learns."""
-    is_on_gpu = find_devices(config.run.devices)[0].type != "cpu"
+    is_on_gpu = is_gpu(find_devices(config.run.devices)[0])
     return config.run.has_actors() or (is_on_gpu and config.learning.method != "single")
 
 
@@ -101,7 +102,7 @@ class Scaler:
         self._check(config, names)
         if self._trainers is None or names == {ACTORS}:
             return _Change(config, names, trainers=0)
-        devices, game = find_devices(config.run.devices), self._run.folder.game
+        devices, game = learning_devices(config.run.devices), self._run.folder.game
         workers = count_trainers(config, self._trainers.play_net, game=game, devices=devices)
         return _Change(config, names, trainers=workers)
 
@@ -113,7 +114,7 @@ class Scaler:
             notes.append(f"from {before} to {self._actors.describe()}")
         if self._trainers is not None and change.trainers:
             before = self._trainers.describe()
-            self._trainers.scale(change.trainers, find_devices(change.config.run.devices))
+            self._trainers.scale(change.trainers, learning_devices(change.config.run.devices))
             notes.append(f"from {before} to {self._trainers.describe()}")
         self._run.adapt(change.config, f"scaled {'; '.join(notes)}")
 
@@ -123,7 +124,7 @@ class Scaler:
             raise ConfigError("the request names no setting; use rookery scale")
         if unknown := names - {ACTORS, TRAINERS, DEVICES}:
             raise ConfigError(f"{min(unknown)} cannot change while a run trains; {INSTEAD} --set")
-        devices, here = find_devices(config.run.devices), self._run.device
+        devices, here = learning_devices(config.run.devices), self._run.device
         if devices[0] != here:
             raise ConfigError(
                 f"the run learns on {here}, expected it as the first of the devices, got "

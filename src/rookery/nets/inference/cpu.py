@@ -1,8 +1,9 @@
-"""Fast evaluation on the CPU, by the fastest backend that agrees with float32.
+"""Fast evaluation for searches on the CPU, by the fastest backend that agrees with float32.
 
     float32, float16, bfloat16      torch modules, channels last
     compiled, compiled-float16, compiled-bfloat16    torch.compile; needs a C++ compiler
     openvino                        OpenVINO, if that extra is installed
+    mps-float16, mps-float32        on an Apple GPU (see `mps`)
 
 Which one is fast depends on the processor: bfloat16 is several times faster than float32 with
 AMX and hundreds of times slower without. So "auto" measures. Only the tower runs in lower
@@ -22,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rookery.base import ConfigError, UnknownName
+from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.nets.build import PlanesShape
 from rookery.nets.inference.backend import (
     Backend,
@@ -37,6 +38,7 @@ from rookery.nets.inference.backend import (
     random_boards,
     tolerated,
 )
+from rookery.nets.inference.mps import MPS_BACKENDS, MpsBackend
 from rookery.nets.resnet import Outputs, fold, without_zero_layers
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -47,6 +49,7 @@ COMPILED = {
 }
 COMPILERS = ("g++", "c++", "clang++", "clang")
 CPU_BACKENDS = (*DTYPES, *COMPILED, "openvino")
+CPU = torch.device("cpu")
 
 MEASURE_SECONDS = 0.2
 COMPILE_SECONDS = 20.0
@@ -73,8 +76,9 @@ class CpuEvaluator:
         batch_size: int = 256,
         threads: int | None = None,
         compile_seconds: float = 0.0,
+        device: torch.device = CPU,
     ) -> None:
-        """Run at most `batch_size` rows at once; larger batches are split.
+        """Run at most `batch_size` rows at once on the CPU or on `mps`; larger batches are split.
 
         `threads` sets torch's number of threads for the whole process. The backend "auto" tries
         torch.compile only if `compile_seconds`, the time it may take, is COMPILE_SECONDS or more.
@@ -86,7 +90,11 @@ class CpuEvaluator:
         folded = fold(net).cpu()
         if backend == "auto":
             trial = _BackendTrial(folded, planes_shape, batch_size=batch_size)
-            self._network, self.choice = trial.choose(compile_seconds >= COMPILE_SECONDS)
+            if device.type == "mps":
+                trial.measure_on_mps()
+            else:
+                trial.measure_on_cpu(can_compile=compile_seconds >= COMPILE_SECONDS)
+            self._network, self.choice = trial.choose()
         else:
             self._network = new_backend(backend, folded, planes_shape, batch_size=batch_size)
             self.choice = BackendChoice(backend)
@@ -165,8 +173,8 @@ class _BackendTrial:
         self._rates: dict[str, float] = {}
         self._dropped: dict[str, str] = {}
 
-    def choose(self, can_compile: bool) -> tuple[Backend, BackendChoice]:
-        """Return the fastest backend here that agrees with float32, and how it was chosen."""
+    def measure_on_cpu(self, *, can_compile: bool) -> None:
+        """Measure the backends of the CPU."""
         for backend in DTYPES:
             self._measure(backend)
         if can_compile and not missing_for("compiled"):
@@ -174,6 +182,17 @@ class _BackendTrial:
             self._measure(next(name for name in COMPILED if COMPILED[name] == dtype))
         if not missing_for("openvino"):
             self._measure("openvino")
+
+    def measure_on_mps(self) -> None:
+        """Measure the backends of an Apple GPU."""
+        for backend in MPS_BACKENDS:
+            self._measure(backend)
+        if not self._rates:
+            reasons = "; ".join(f"{backend} {why}" for backend, why in self._dropped.items())
+            raise RookeryError(f"mps cannot evaluate this network: {reasons}; use --devices cpu")
+
+    def choose(self) -> tuple[Backend, BackendChoice]:
+        """Return the fastest backend that agrees with float32, and how it was chosen."""
         fastest = self._fastest()
         return self._networks[fastest], BackendChoice(fastest, self._rates, self._dropped)
 
@@ -221,8 +240,10 @@ def new_backend(
     backend: str, folded: nn.Module, planes_shape: PlanesShape, *, batch_size: int
 ) -> Backend:
     """Return the folded network as the backend of this name runs it."""
+    if backend in MPS_BACKENDS:
+        return MpsBackend(folded, MPS_BACKENDS[backend])
     if backend not in CPU_BACKENDS:
-        raise UnknownName("inference backend", backend, ("auto", *CPU_BACKENDS))
+        raise UnknownName("inference backend", backend, ("auto", *CPU_BACKENDS, *MPS_BACKENDS))
     if missing := missing_for(backend):
         raise ConfigError(f"inference backend {backend} needs {missing}; install it or choose auto")
     if backend == "openvino":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rookery import __version__
 from rookery.base import generator
 from rookery.games import load_game
-from rookery.gpu import find_device, process_usage
+from rookery.gpu import data_device, find_device, process_usage
 from rookery.nets import unpack
 from rookery.replay import to_columns
 from rookery.selfplay import Played, SelfPlayReport
@@ -80,7 +80,7 @@ def actor(channel: Channel, job: Mapping[str, Any]) -> None:
     config = replace(config, selfplay=replace(config.selfplay, games=job["games"]))
     game, device = load_game(config.game, job["digest"]), find_device(job["device"])
     channel.measure_device = partial(process_usage, device)
-    net = new_net(config, game).to(device)
+    net = new_net(config, game).to(data_device(device))
     player = new_self_player(
         game,
         config,

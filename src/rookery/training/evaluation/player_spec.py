@@ -6,9 +6,9 @@ from functools import lru_cache
 from rookery.arena import Player, SearchPlayer, named_player
 from rookery.games import Game
 from rookery.gpu import find_device, use_device
-from rookery.nets import CPU_BACKENDS, CpuEvaluator, Ensemble, GpuEvaluator, unpack
+from rookery.nets import CpuEvaluator, Ensemble, GpuEvaluator, unpack
 from rookery.search import SearchConfig
-from rookery.training.parts import fallback_notes
+from rookery.training.parts import backends_on, fallback_notes
 
 EVALUATORS = 4
 """Evaluators that a process keeps: creating one takes seconds if its backend is measured."""
@@ -36,7 +36,7 @@ class PlayerSpec:
     devices: str = "cpu"
     """net: the device that evaluates it."""
     batch_size: int = BATCH_SIZE
-    """net: maximum positions per evaluation on the CPU; `auto` measures backends with it."""
+    """net: maximum positions per evaluation, except on an NVIDIA GPU; `auto` measures with it."""
 
     def player(self, game: Game, *, seed: int) -> Player:
         """Return a new player."""
@@ -58,7 +58,7 @@ class PlayerSpec:
 
     def is_on_gpu(self) -> bool:
         """Return whether a GPU evaluates its network."""
-        return self.kind == "net" and find_device(self.devices).type == "cuda"
+        return self.kind == "net" and find_device(self.devices).type != "cpu"
 
     def resolve(self, game: Game) -> "PlayerSpec":
         """Return the spec with device and backend chosen; raise an error if it cannot play."""
@@ -90,5 +90,5 @@ def _evaluator(
     if device.type == "cuda":
         use_device(device)
         return GpuEvaluator(module, planes_shape, device=device)
-    known = inference if inference in CPU_BACKENDS else "auto"
-    return CpuEvaluator(module, planes_shape, backend=known, batch_size=batch_size)
+    known = inference if inference in backends_on(device) else "auto"
+    return CpuEvaluator(module, planes_shape, backend=known, batch_size=batch_size, device=device)

@@ -118,7 +118,7 @@ def evaluating(
 
     There are at most `most` workers.
     """
-    is_on_gpu = any(device != "cpu" for device in devices)
+    is_on_gpu = any(device.startswith("cuda") for device in devices)
     with closing(Cluster(cluster)) if cluster else nullcontext() as ray:
         number = workers or 0
         if workers is None or (ray is not None and not workers):
@@ -190,7 +190,7 @@ class EvaluationPool:
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
         device = self._devices[number % len(self._devices)]
         if self._cluster is not None:
-            gpus, limits = float(device not in ("", "cpu")), thread_limits(1)
+            gpus, limits = float(device.startswith("cuda")), thread_limits(1)
             return self._cluster.start(
                 name,
                 evaluation_worker,
