@@ -17,7 +17,7 @@ SETTINGS = {
     "learning.warmup_updates": 20,
 }
 
-run = rk.train(RULES, iterations=8, minutes=0, settings=SETTINGS)
+run = rk.train(RULES, iterations=8, settings=SETTINGS)
 net = run.net()
 
 for moves in ("1", "12", "1213"):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import rookery as rk
-from rookery.api import Candidate
+from rookery.api import Candidate, length_settings
+from rookery.api.analyser import EVALUATOR_ROWS
 
 TINY = {
     "net.width": 8,
@@ -35,7 +36,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> rk.Run:
     made = rk.train(
         "tictactoe",
         iterations=2,
-        minutes=0,
         settings=TINY,
         run=folder,
         devices="cpu",
@@ -153,6 +153,61 @@ def test_a_run_has_statistics_networks_and_a_name(run: rk.Run) -> None:
     assert logits.shape == (3, 9) and wdl.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
+def test_saved_networks_are_listed(run: rk.Run) -> None:
+    assert run.iterations and run.iterations[-1] == 2
+    for iteration in run.iterations:
+        assert run.net(iteration).game is run.game or run.net(iteration).game == run.game
+    with pytest.raises(rk.RookeryError, match=r"no weights of iteration 7; the nearest are .*2"):
+        run.net(7).evaluator  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("minutes", "iterations", "expected"),
+    [
+        (None, None, []),
+        (None, 4, ["run.minutes=0", "run.iterations=4"]),
+        (None, 0, ["run.iterations=0"]),
+        (2.5, None, ["run.minutes=2.5", "run.iterations=0"]),
+        (2.5, 4, ["run.minutes=2.5", "run.iterations=4"]),
+        (0, 4, ["run.minutes=0", "run.iterations=4"]),
+    ],
+)
+def test_a_given_length_replaces_that_of_the_recipe(
+    minutes: float | None, iterations: int | None, expected: list[str]
+) -> None:
+    assert length_settings(minutes, iterations) == expected
+
+
+def test_states_become_planes_for_any_network() -> None:
+    game = rk.load_game("connect4")
+    states = game.random_states(5, seed=3)
+    planes = game.planes(states)
+    assert planes.shape == (5, *game.planes_shape) and planes.dtype == np.float32
+    for state, found in zip(states, planes, strict=True):
+        alone = np.zeros(game.planes_shape, np.float32)
+        game.rules.planes(state, alone)
+        assert (found == alone).all() and found.any()
+    assert game.planes(states[:0]).shape == (0, *game.planes_shape)
+    board = rk.Board(game, "44")
+    assert game.planes(np.stack([board.state])).sum() == 2
+    for wrong in (states[0], [1, 2], rk.load_game("tictactoe").random_states(2, seed=1)):
+        with pytest.raises(rk.ConfigError, match=r"not an array \[G\] of positions"):
+            game.planes(wrong)
+
+
+def test_the_network_sees_few_rows_for_one_board_and_no_other_number() -> None:
+    seen = list[int]()
+
+    def counted(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(len(planes))
+        return even(planes)
+
+    boards = [rk.Board("tictactoe", position) for position in ("", "1", "5", "15", "159", "91")]
+    (alone, *_) = [rk.analyse(board, counted, simulations=8) for board in boards]
+    together = rk.analyse(boards, counted, simulations=8)
+    assert alone == together[0] and set(seen) == {EVALUATOR_ROWS} and EVALUATOR_ROWS <= 4
+
+
 def test_without_pandas_the_error_says_what_to_do(
     run: rk.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,9 +217,7 @@ def test_without_pandas_the_error_says_what_to_do(
 
 
 def test_a_run_is_resumed_and_opened_again(run: rk.Run, tmp_path: Path) -> None:
-    made = rk.train(
-        "tictactoe", iterations=1, minutes=0, settings=TINY, run=tmp_path / "a", devices="cpu"
-    )
+    made = rk.train("tictactoe", iterations=1, settings=TINY, run=tmp_path / "a", devices="cpu")
     longer = made.resume(iterations=3)
     assert len(longer.stats()) == 3
     assert len(rk.open_run(str(tmp_path / "a")).stats()) == 3

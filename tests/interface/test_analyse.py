@@ -108,7 +108,7 @@ def test_rows_are_filled_up_to_full_batches() -> None:
 
     planes = np.arange(2 * 19 * 9, dtype=np.float32).reshape(19, 2, 3, 3)
     logits, wdl = PaddedEvaluator(evaluate, 16)(planes)
-    assert sizes == [32] and len(wdl) == 19 and (logits == planes[:, 0, 0]).all()
+    assert sizes == [16, 16] and len(wdl) == 19 and (logits == planes[:, 0, 0]).all()
 
 
 def test_many_simulations_are_searched_in_smaller_batches(finished_run: Path) -> None:

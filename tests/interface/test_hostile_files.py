@@ -224,7 +224,7 @@ def test_stray_files_among_weights_and_shards_are_ignored(rookery: Rookery, own_
         stray.write_text("mine")
     assert rookery("eval", own_run, *OPTIONS["eval"]).code == 0
     answer = rookery("eval", f"{own_run}@7", *OPTIONS["eval"])
-    assert answer.err.rstrip().endswith("has no weights of iteration 7; it has 1, 2")
+    assert answer.err.rstrip().endswith("has no weights of iteration 7; the nearest are 1, 2")
     assert rookery("resume", own_run, *OPTIONS["resume"]).code == 0
     assert all(stray.read_text() == "mine" for stray in strays)
 

@@ -55,7 +55,7 @@ def test_eval_can_measure_older_weights(
     newest = rookery("eval", finished_run, "--simulations", "0", "--json")
     assert new.out == newest.out != old.out
     line = mistake("eval", finished_run, "--iteration", 77)
-    assert "no weights of iteration 77; it has 1, 2" in line
+    assert "no weights of iteration 77; the nearest are 1, 2" in line
 
 
 def test_eval_refuses_simulations_that_are_no_numbers(mistake: Mistake, finished_run: Path) -> None:

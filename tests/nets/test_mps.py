@@ -56,7 +56,7 @@ def test_a_device_that_is_wrong_is_refused(
 
     monkeypatch.setattr(MpsBackend, "__call__", wrong)
     monkeypatch.setattr(shared, "MOST_TOLERANCE", 1e-4)
-    with pytest.raises(RookeryError, match="mps-float32 differs from float32 by .*--devices cpu"):
+    with pytest.raises(RookeryError, match=r"mps-float32 differs from float32 by .*--devices cpu"):
         CpuEvaluator(new_net(), SHAPE, batch_size=16, device=MPS)
 
 

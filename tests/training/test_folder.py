@@ -189,7 +189,7 @@ def test_weights_are_loaded_by_iteration_the_newest_by_default(folder: RunFolder
     assert folder.load_weights(2).header.step == 20
     state = folder.load_weights(9).build().state_dict()
     assert all(tensor.equal(state[name]) for name, tensor in net.state_dict().items())
-    with pytest.raises(RunFolderError, match="no weights of iteration 3; it has 2, 9, 10"):
+    with pytest.raises(RunFolderError, match="no weights of iteration 3; the nearest are 2, 9, 10"):
         folder.load_weights(3)
 
 

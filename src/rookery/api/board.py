@@ -8,6 +8,11 @@ from rookery.games import ONGOING, Action, Game, State, load_game, plain_name
 from rookery.games import Board as GameBoard
 
 
+def as_game(game: str | Game) -> Game:
+    """Return the game of a name or rules file; a loaded game as it is."""
+    return load_game(game) if isinstance(game, str) else game
+
+
 class Board:
     """A position and the moves that led to it.
 
@@ -26,7 +31,7 @@ class Board:
         `position` is what the game reads: the moves so far, or in chess a FEN, which
         ` moves e2e4 ...` may follow.
         """
-        self.game = load_game(game) if isinstance(game, str) else game
+        self.game = as_game(game)
         if "read_position" in self.game.notation:
             self.played = GameBoard.from_text(self.game, position)
         else:

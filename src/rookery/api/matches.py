@@ -1,12 +1,13 @@
 """Matches between networks, runs, named players and functions."""
 
+from rookery.api.board import as_game
 from rookery.api.net import Net
 from rookery.api.own_player import ChooseMove, OwnPlayerSpec
 from rookery.api.players import SIMULATIONS, NetRef, read_net, read_player_spec
 from rookery.api.runs import Run
 from rookery.arena import MatchPlan, MatchReport, default_plies, has_book
 from rookery.base import ConfigError
-from rookery.games import Game, load_game
+from rookery.games import Game
 from rookery.training import PlayerSpec, play_match_over
 
 Contestant = Run | Net | str | ChooseMove
@@ -33,7 +34,7 @@ def match(
     processes that share the games: 0 plays in this one, None in as many as are worthwhile. A
     function plays in this one only.
     """
-    rules = _game((a, b), game)
+    rules = _game_of((a, b), game)
     by_book = opening_plies is None and has_book(rules)
     plies = default_plies(rules) if opening_plies is None else opening_plies
     first, second = (_spec(each, rules, simulations, devices) for each in (a, b))
@@ -53,7 +54,7 @@ def match(
     )
 
 
-def _game(players: tuple[Contestant, Contestant], game: str | Game | None) -> Game:
+def _game_of(players: tuple[Contestant, Contestant], game: str | Game | None) -> Game:
     """Return the game of the players and the argument, which must agree."""
     found: dict[str, Game] = {}
     for player in players:
@@ -61,7 +62,7 @@ def _game(players: tuple[Contestant, Contestant], game: str | Game | None) -> Ga
         if isinstance(ref, Net | Run | NetRef):
             found[ref.game.name] = ref.game
     if game is not None:
-        rules = load_game(game) if isinstance(game, str) else game
+        rules = as_game(game)
         found.setdefault(rules.name, rules)
     if not found:
         raise ConfigError("neither player has a network; name the game, as in game='connect4'")

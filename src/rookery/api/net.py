@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rookery.api.players import NetRef, read_net
 from rookery.base import MAX_SIMULATIONS, ConfigError
 from rookery.games import Game, load_game
+from rookery.gpu import find_device
 from rookery.nets import load
 from rookery.search import Evaluator, SearchConfig
 from rookery.training import PlayerSpec, game_spec
@@ -42,6 +43,12 @@ class Net:
     def evaluator(self) -> Evaluator:
         """The network on its device; created at the first use."""
         return self.spec(0).evaluator()
+
+    def small_evaluator(self, rows: int) -> Evaluator:
+        """Return the network for calls with `rows` positions; on a GPU that for any number."""
+        if find_device(self.devices).type == "cuda":
+            return self.evaluator
+        return replace(self.spec(0), batch_size=rows).evaluator()
 
     def spec(self, simulations: int) -> PlayerSpec:
         """Return the description of a player with this network."""
@@ -76,13 +83,18 @@ def as_net(net: Net | Evaluator | str) -> Net | Evaluator:
     return load_net(net) if isinstance(net, str) else net
 
 
-def parts_of(net: Net | Evaluator, game: Game) -> tuple[Evaluator, SearchConfig]:
-    """Return the evaluator and the search settings, or ConfigError if it plays another game."""
+def parts_of(
+    net: Net | Evaluator, game: Game, *, rows: int | None = None
+) -> tuple[Evaluator, SearchConfig]:
+    """Return the evaluator and the search settings, or ConfigError if it plays another game.
+
+    With `rows` the evaluator is one for calls with this number of positions.
+    """
     if not isinstance(net, Net):
         return net, SearchConfig()
     if net.game.name != game.name:
         raise ConfigError(f"{net.name} plays {net.game.name}, not {game.name}")
-    return net.evaluator, net.search
+    return net.evaluator if rows is None else net.small_evaluator(rows), net.search
 
 
 def check_simulations(simulations: int) -> None:

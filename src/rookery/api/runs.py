@@ -53,9 +53,10 @@ def train(
 ) -> "Run":
     """Train a game, by name or rules file, in a new run folder; return the run when it is over.
 
-    `settings` are those of `--set`, as in {"net.width": 32}; the other arguments are the options
-    of `rookery train`. `progress` is called several times per second and may raise `Stopped` to end
-    the run, which keeps its results.
+    It ends after `minutes` or `iterations`, at whichever comes first if both are given; without
+    either, the recipe says when. `settings` are those of `--set`, as in {"net.width": 32}; the
+    other arguments are the options of `rookery train`. `progress` is called several times per
+    second and may raise `Stopped` to end the run, which keeps its results.
     """
     devices = devices_for(game, devices)
     start = start_from(game, recipe, devices)
@@ -117,12 +118,17 @@ class Run:
         """Its settings."""
         return self._folder.config
 
+    @property
+    def iterations(self) -> list[int]:
+        """The iterations whose networks are saved, for `net`."""
+        return self._folder.stored_weights()
+
     def stats(self) -> "RunStats":
         """Return the statistics so far."""
         return RunStats(Stats(self.path).lines())
 
     def net(self, iteration: int | None = None, *, devices: str = "cpu") -> Net:
-        """Return its newest network, or that of an iteration."""
+        """Return its newest network, or that of one of its `iterations`."""
         name = str(self.path) if iteration is None else f"{self.path}@{iteration}"
         return load_net(name, devices=devices)
 
@@ -200,9 +206,10 @@ def placement(devices: str, actors: str | None, cluster: str | None) -> list[str
 
 
 def length_settings(minutes: float | None, iterations: int | None) -> list[str]:
-    """Return the settings of the length of a run."""
-    length = [] if minutes is None else [f"run.minutes={minutes}", "run.iterations=0"]
-    return length if iterations is None else [*length, f"run.iterations={iterations}"]
+    """Return the settings of the length of a run: either limit replaces both, unless it is 0."""
+    if minutes is None and not iterations:
+        return [] if iterations is None else ["run.iterations=0"]
+    return [f"run.minutes={minutes or 0}", f"run.iterations={iterations or 0}"]
 
 
 def free_folder(parent: Path, name: str) -> Path:

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.api.analyser import TREES_MB
+from rookery.api.board import as_game
 from rookery.api.net import Net, as_net, check_simulations, parts_of
 from rookery.base import ConfigError, IllegalPosition
-from rookery.games import ONGOING, Game, Repetitions, States, load_game, new_repetitions
+from rookery.games import ONGOING, Game, Repetitions, States, new_repetitions
 from rookery.search import Evaluator, SearchConfig, new_search, nodes_in_memory
 
 MAX_BATCH = 512
@@ -52,7 +53,7 @@ def search(
     """
     check_simulations(simulations)
     net = as_net(net)
-    rules = _game(net, game)
+    rules = _game_of(net, game)
     _check(states, rules)
     evaluator, usual = parts_of(net, rules)
     size = max(1, min(MAX_BATCH, len(states), nodes_in_memory(rules, TREES_MB) // simulations))
@@ -85,19 +86,18 @@ def search(
     )
 
 
-def _game(net: Net | Evaluator, game: Game | str | None) -> Game:
+def _game_of(net: Net | Evaluator, game: Game | str | None) -> Game:
     if game is None:
         if not isinstance(net, Net):
             raise ConfigError("say which game the evaluator plays, as in game='connect4'")
         return net.game
-    return load_game(game) if isinstance(game, str) else game
+    return as_game(game)
 
 
 def _check(states: States, game: Game) -> None:
     if len(states) == 0:
         raise ConfigError("there are no states to search")
-    if states.dtype != game.state_dtype:
-        raise ConfigError(f"the states are not of {game.name}")
+    game.check_states(states)
     for number, state in enumerate(states):
         if game.rules.outcome(state) != ONGOING:
             raise IllegalPosition(f"state {number}: the game is over, there is no move to find")

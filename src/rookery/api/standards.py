@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from rookery.api.board import as_game
 from rookery.base import import_extra
-from rookery.games import Game, load_game
+from rookery.games import Game
 
 
 def to_pettingzoo(game: str | Game) -> Any:
@@ -11,4 +12,4 @@ def to_pettingzoo(game: str | Game) -> Any:
     import_extra("pettingzoo", extra="pettingzoo", user="rk.to_pettingzoo")
     from rookery.api.environment import GameEnvironment
 
-    return GameEnvironment(load_game(game) if isinstance(game, str) else game)
+    return GameEnvironment(as_game(game))

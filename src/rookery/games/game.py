@@ -168,6 +168,22 @@ class Game:
                 states[number] = after
         return states
 
+    def planes(self, states: States) -> NDArray[np.float32]:
+        """Return what networks see of `states` [G]: planes [G, P, H, W] for the player to move."""
+        self.check_states(states)
+        planes = np.zeros((len(states), *self.planes_shape), np.float32)
+        for state, out in zip(states, planes, strict=True):
+            self.rules.planes(state, out)
+        return planes
+
+    def check_states(self, states: States) -> None:
+        """Raise ConfigError unless `states` is an array [G] of positions of this game."""
+        if getattr(states, "dtype", None) != self.state_dtype or states.ndim != 1:
+            raise ConfigError(
+                f"the states are not an array [G] of positions of {self.name}; "
+                "game.random_states makes one, np.stack([board.state]) too"
+            )
+
     def turn(self, state: State) -> int:
         """Return the player to move in a first position: 0, or 1 if its notation says so."""
         return int(self.notation["turn"](state)) if "turn" in self.notation else 0

@@ -34,7 +34,8 @@ Minutes = Annotated[
     float | None,
     typer.Option(
         "--minutes",
-        help="Train until the run has taken this long in total, instead of a number of iterations.",
+        metavar="MINUTES",
+        help="Train until the run has taken this long in total. Replaces the length of the recipe.",
     ),
 ]
 Iterations = Annotated[
@@ -43,8 +44,8 @@ Iterations = Annotated[
         "--iterations",
         parser=whole(0, "MAX_ITERATION"),
         metavar="N",
-        help="Train until the run has made N iterations in total; 0 = no limit. A time limit, of "
-        "--minutes or of the recipe, still applies: the run ends at whichever comes first.",
+        help="Train until the run has made N iterations in total; 0 = no limit. Replaces the "
+        "length of the recipe; with --minutes the run ends at whichever comes first.",
     ),
 ]
 Settings = Annotated[

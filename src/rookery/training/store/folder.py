@@ -52,6 +52,8 @@ from rookery.training.store.stats import Stats
 from rookery.training.store.trust import remember, rules_of_run
 
 FORMAT = 2
+NEAREST = 4
+"""Iterations that an error message names."""
 """1: arrays in files of our own format; 2: safetensors files."""
 _log = logging.getLogger(__name__)
 _ORIGIN, _GIVEN = TypeAdapter(Origin), TypeAdapter(GivenGames)
@@ -294,9 +296,10 @@ class RunFolder:
             if iteration < (newest := Checkpoint.iteration(self.path)):
                 _note_older(_weights_path(self.path, newest), iteration)
         if iteration not in paths:
-            known = ", ".join(map(str, list(paths)[-5:]))
+            nearest = sorted(sorted(paths, key=lambda kept: abs(kept - iteration))[:NEAREST])
             raise RunFolderError(
-                f"{self.path} has no weights of iteration {iteration}; it has {known}"
+                f"{self.path} has no weights of iteration {iteration}; the nearest are "
+                f"{', '.join(map(str, nearest))}"
             )
         return load(paths[iteration], self.game_spec())
 
