@@ -28,10 +28,14 @@ def analyse(
     run: Net,
     positions: Annotated[
         list[str] | None,
-        typer.Argument(help="Analyse these positions; without any, those read from stdin."),
+        typer.Argument(
+            metavar="POSITION",
+            help="Analyse these positions; without any, those read from stdin.",
+        ),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="Read the positions from this file, one per line.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Read the positions from this file, one per line."),
     ] = None,
     simulations: Annotated[
         int,

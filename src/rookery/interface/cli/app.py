@@ -16,6 +16,7 @@ from rookery.interface.cli.eval import evaluate
 from rookery.interface.cli.export import export
 from rookery.interface.cli.failures import USAGE, explain
 from rookery.interface.cli.games import games, recipes
+from rookery.interface.cli.help import PlainCommand, PlainGroup, examples
 from rookery.interface.cli.match import match
 from rookery.interface.cli.plan import plan
 from rookery.interface.cli.play import play
@@ -40,23 +41,27 @@ class Notes(logging.Handler):
 
 logging.getLogger("rookery").addHandler(Notes())
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command("train")(train)
-app.command("resume")(resume)
-app.command("plan")(plan)
-app.command("checkpoint")(checkpoint)
-app.command("scale")(scale)
-app.command("tune")(tune)
-app.command("watch")(watch)
-app.command("plot")(plot)
-app.command("play")(play)
-app.command("eval")(evaluate)
-app.command("match")(match)
-app.command("rate")(rate)
-app.command("analyse")(analyse)
-app.command("uci")(uci)
-app.command("export")(export)
+COMMANDS = {
+    "train": train,
+    "resume": resume,
+    "plan": plan,
+    "checkpoint": checkpoint,
+    "scale": scale,
+    "tune": tune,
+    "watch": watch,
+    "plot": plot,
+    "play": play,
+    "eval": evaluate,
+    "match": match,
+    "rate": rate,
+    "analyse": analyse,
+    "uci": uci,
+    "export": export,
+}
+for _name, _command in COMMANDS.items():
+    app.command(_name, cls=PlainCommand, epilog=examples(_name))(_command)
 app.add_typer(games)
-app.command("recipes")(recipes)
+app.command("recipes", cls=PlainCommand, epilog=examples("recipes"))(recipes)
 
 
 def main() -> None:
@@ -91,7 +96,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(cls=PlainGroup, epilog=examples(""))
 def _rookery(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")

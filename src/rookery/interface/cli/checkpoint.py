@@ -8,7 +8,9 @@ import typer
 
 
 def checkpoint(
-    run: Annotated[Path, typer.Argument(help="Use the run in this folder; it may be training.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Use the run in this folder; it may be training.")
+    ],
     name: Annotated[
         str | None,
         typer.Argument(

@@ -42,7 +42,8 @@ def evaluate(
     simulations: Annotated[
         str,
         typer.Option(
-            help="Measure with these simulations per move, as in 0,32; 0 is the network alone."
+            metavar="N,N",
+            help="Measure with these simulations per move, as in 0,32; 0 is the network alone.",
         ),
     ] = "0,32,100",
     iteration: Iteration = None,

@@ -5,13 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.help import PlainCommand, PlainGroup, examples
 from rookery.interface.cli.settings import TrustRules, check_new_files, whole
 
 if TYPE_CHECKING:
     from rookery.games import CheckResult
 
 games = typer.Typer(
-    name="games", help="List the games, check or start one, or export games of self-play."
+    name="games",
+    cls=PlainGroup,
+    epilog=examples("games"),
+    help="List the games, check or start one, or export games of self-play.",
 )
 
 FAILED = 1
@@ -35,9 +39,11 @@ def list_games(context: typer.Context) -> None:
     screen().print(table)
 
 
-@games.command("check")
+@games.command("check", cls=PlainCommand, epilog=examples("games check"))
 def check(
-    name: Annotated[str, typer.Argument(help="Check this game, or this rules file.")],
+    name: Annotated[
+        str, typer.Argument(metavar="GAME|FILE", help="Check this game, or this rules file.")
+    ],
 ) -> None:
     """Check that a game satisfies the contract; exit with code 1 if not."""
     from rookery.games import check_game, load_game
@@ -55,9 +61,11 @@ def check(
         raise typer.Exit(FAILED)
 
 
-@games.command("new")
+@games.command("new", cls=PlainCommand, epilog=examples("games new"))
 def new(
-    name: Annotated[str, typer.Argument(help="Name the game and its rules file, as in gomoku.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name the game and its rules file, as in gomoku.")
+    ],
 ) -> None:
     """Write NAME.py, a small game to start from, and test_NAME.py into this folder."""
     from rookery.interface.formatting import program, screen
@@ -75,13 +83,17 @@ def new(
     )
 
 
-@games.command("export")
+@games.command("export", cls=PlainCommand, epilog=examples("games export"))
 def export(
-    run: Annotated[Path, typer.Argument(help="Export games of this run folder.")],
-    pgn: Annotated[Path | None, typer.Option(help="Write PGN to this file; for chess.")] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Export games of this run folder.")],
+    pgn: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write PGN to this file; for chess.")
+    ] = None,
     jsonl: Annotated[
         Path | None,
-        typer.Option(help="Write one JSON object per line to this file; for any game."),
+        typer.Option(
+            metavar="FILE", help="Write one JSON object per line to this file; for any game."
+        ),
     ] = None,
     count: Annotated[
         int,
@@ -122,7 +134,9 @@ def export(
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Show all settings of this recipe.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="RECIPE", help="Show all settings of this recipe.")
+    ] = None,
 ) -> None:
     """List the recipes, or show all settings of one."""
     from rookery.base import UnknownName

@@ -35,8 +35,8 @@ PLAYERS = (
 
 
 def match(
-    a: Annotated[str, typer.Argument(help=PLAYERS)],
-    b: Annotated[str, typer.Argument(help="Play against this player, named as A.")],
+    a: Annotated[str, typer.Argument(metavar="A", help=PLAYERS)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Play against this player, named as A.")],
     games: Annotated[
         int,
         typer.Option(
@@ -44,7 +44,8 @@ def match(
         ),
     ] = 100,
     game: Annotated[
-        str | None, typer.Option(help="Play this game; needed if neither player is a run.")
+        str | None,
+        typer.Option(metavar="GAME", help="Play this game; needed if neither player is a run."),
     ] = None,
     seed: Seed = 1,
     opening_plies: Annotated[
@@ -61,11 +62,15 @@ def match(
     cluster: ClusterAddress = None,
     as_json: AsJson = False,
     pgn: Annotated[
-        Path | None, typer.Option(help="Write the games to this file, as PGN; for chess.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the games to this file, as PGN; for chess."),
     ] = None,
     jsonl: Annotated[
         Path | None,
-        typer.Option(help="Write the games to this file, one JSON object per line; for any game."),
+        typer.Option(
+            metavar="FILE",
+            help="Write the games to this file, one JSON object per line; for any game.",
+        ),
     ] = None,
     trust_rules: TrustRules = False,
 ) -> None:

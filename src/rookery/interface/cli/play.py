@@ -30,7 +30,10 @@ def play(
     ] = 100,
     opponent: Annotated[
         str | None,
-        typer.Option(help="Play against another player: random, minimax:4, solver, RUN:400."),
+        typer.Option(
+            metavar="PLAYER",
+            help="Play against another player: random, minimax:4, solver, RUN:400.",
+        ),
     ] = None,
     first: Annotated[First, typer.Option(help="Choose who makes the first move.")] = First.me,
     seed: Seed = 1,

@@ -49,11 +49,16 @@ def rate(
     ],
     ladder: Annotated[
         str | None,
-        typer.Option(help="Play against the opponents of this ladder, by default the game's."),
+        typer.Option(
+            metavar="LADDER",
+            help="Play against the opponents of this ladder, by default the game's.",
+        ),
     ] = None,
     game: Annotated[
         str | None,
-        typer.Option(help="Play this game, if the player has no network; by default chess."),
+        typer.Option(
+            metavar="GAME", help="Play this game, if the player has no network; by default chess."
+        ),
     ] = None,
     games: Annotated[
         int | None,
@@ -66,7 +71,9 @@ def rate(
     ] = None,
     width: Annotated[
         float,
-        typer.Option(help="Stop when the 95 % interval is narrower than this, in Elo."),
+        typer.Option(
+            metavar="ELO", help="Stop when the 95 % interval is narrower than this, in Elo."
+        ),
     ] = 0.0,
     simulations: Annotated[
         int | None,
@@ -79,7 +86,9 @@ def rate(
     ] = None,
     rungs: Annotated[
         str | None,
-        typer.Option(help="Play only these opponents of the ladder, separated by commas."),
+        typer.Option(
+            metavar="PLAYERS", help="Play only these opponents of the ladder, separated by commas."
+        ),
     ] = None,
     at_once: Annotated[
         int,
@@ -101,9 +110,12 @@ def rate(
     ] = 12,
     seed: Seed = 1,
     games_file: Annotated[
-        Path | None, typer.Option(help="Write the games to this file, one JSON array per line.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the games to this file, one JSON array per line."),
     ] = None,
-    pgn: Annotated[Path | None, typer.Option(help="Write the games to this file, as PGN.")] = None,
+    pgn: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the games to this file, as PGN.")
+    ] = None,
     devices: EvaluationDevices = "auto",
     workers: Workers = "auto",
     cluster: ClusterAddress = None,

@@ -17,11 +17,15 @@ POLL_SECONDS = 0.1
 
 
 def scale(
-    run: Annotated[Path, typer.Argument(help="Scale the run in this folder, which is training.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Scale the run in this folder, which is training.")
+    ],
     actors: Actors = None,
     trainers: Annotated[
         str | None,
-        typer.Option("--trainers", help="Learn with N trainers from now on, or auto."),
+        typer.Option(
+            "--trainers", metavar="N|auto", help="Learn with N trainers from now on, or auto."
+        ),
     ] = None,
     devices: Devices = "",
     timeout: Annotated[
@@ -29,6 +33,7 @@ def scale(
         typer.Option(
             min=1.0,
             max=86_400.0,
+            metavar="SECONDS",
             help="Wait this many seconds for the run, which answers between two updates of the "
             "learner; then withdraw the request.",
         ),

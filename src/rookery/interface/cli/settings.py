@@ -50,16 +50,25 @@ Iterations = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Change a setting, as in --set search.considered=8; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change a setting, as in --set search.considered=8; repeatable.",
+    ),
 ]
 Recipe = Annotated[
     str | None,
-    typer.Option("--recipe", help="Start from the settings of this recipe; see rookery recipes."),
+    typer.Option(
+        "--recipe",
+        metavar="NAME",
+        help="Start from the settings of this recipe; see rookery recipes.",
+    ),
 ]
 Actors = Annotated[
     str | None,
     typer.Option(
         "--actors",
+        metavar="N|auto",
         help="Play with N self-play processes beside the learner; auto = as many as the load "
         "requires, on cores, GPUs or a cluster.",
     ),
@@ -68,6 +77,7 @@ ClusterAddress = Annotated[
     str | None,
     typer.Option(
         "--cluster",
+        metavar="ADDRESS",
         help="Run the processes on a Ray cluster: HOST:PORT, auto (the cluster of this machine), "
         "or local (a cluster for this command alone).",
     ),
@@ -102,13 +112,16 @@ Seed = Annotated[
 Devices = Annotated[
     str,
     typer.Option(
-        "--devices", help="Compute on cpu, cuda:0, all (GPUs), or auto (a GPU if there is one)."
+        "--devices",
+        metavar="DEVICE",
+        help="Compute on cpu, cuda:0, all (GPUs), mps (Apple), or auto (a GPU if any).",
     ),
 ]
 EvaluationDevices = Annotated[
     str,
     typer.Option(
         "--devices",
+        metavar="DEVICES",
         help="Compute on cpu, cuda:0, auto (a GPU if there is one), or on several devices with one "
         "process each: cuda:0,cuda:1, all (GPUs), or cpu,cpu.",
     ),
@@ -117,6 +130,7 @@ Workers = Annotated[
     str,
     typer.Option(
         "--workers",
+        metavar="N|auto",
         help="Share the work among N processes; 0 = this process alone, "
         "auto = one per core when worthwhile, or one per GPU if there are several.",
     ),

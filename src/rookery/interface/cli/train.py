@@ -29,11 +29,18 @@ if TYPE_CHECKING:
 
 
 def train(
-    game: Annotated[str, typer.Argument(help="Train this game, or the game of this rules file.")],
+    game: Annotated[
+        str,
+        typer.Argument(
+            metavar="GAME|FILE", help="Train this game, or the game of this rules file."
+        ),
+    ],
     run: Annotated[
         Path | None,
         typer.Option(
-            "--run", help="Create this run folder; by default runs/GAME-1 or the next free number."
+            "--run",
+            metavar="FOLDER",
+            help="Create this run folder; by default runs/GAME-1 or the next free number.",
         ),
     ] = None,
     recipe: Recipe = None,
@@ -124,7 +131,7 @@ def _planned(start: "Config", minutes: float | None, devices: str) -> "Config":
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="Resume the run in this folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Resume the run in this folder.")],
     at: Annotated[
         str | None,
         typer.Option(
@@ -137,7 +144,9 @@ def resume(
     new: Annotated[
         Path | None,
         typer.Option(
-            "--run", help="With --at, create this run folder; by default RUN-at-ITERATION or -NAME."
+            "--run",
+            metavar="FOLDER",
+            help="With --at, create this run folder; by default RUN-at-ITERATION or -NAME.",
         ),
     ] = None,
     minutes: Minutes = None,
@@ -203,7 +212,7 @@ def _folder_at(run: Path, at: str) -> Path:
 
 
 def watch(
-    run: Annotated[Path, typer.Argument(help="Watch the run in this folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Watch the run in this folder.")],
     once: Annotated[bool, typer.Option("--once", help="Print the present state once.")] = False,
 ) -> None:
     """Watch a run that another process trains, or print the state of one."""

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def tune(
-    game: Annotated[str, typer.Argument(help="Tune this game, or the game of this rules file.")],
+    game: Annotated[
+        str,
+        typer.Argument(metavar="GAME|FILE", help="Tune this game, or the game of this rules file."),
+    ],
     trials: Annotated[
         int,
         typer.Option(
@@ -35,6 +38,7 @@ def tune(
         Path | None,
         typer.Option(
             "--study",
+            metavar="FOLDER",
             help="Keep the study and its runs in this folder; by default runs/GAME-study.",
         ),
     ] = None,
@@ -42,13 +46,15 @@ def tune(
         list[str] | None,
         typer.Option(
             "--space",
+            metavar="NAME=RANGE",
             help="Search this setting, not the defaults: learning.learning_rate=1e-4..1e-2:log, "
             "search.considered=2..16, or learning.batch_size=64|128; repeatable.",
         ),
     ] = None,
     recipe: Recipe = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", help="Train each trial this long.")
+        float | None,
+        typer.Option("--minutes", metavar="MINUTES", help="Train each trial this long."),
     ] = None,
     settings: Settings = None,
     devices: Devices = "auto",
