@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from rookery.arena import FORFEIT, Histories, Player, choose_moves, faults_of, value_of
 from rookery.base import IllegalPosition
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Action, Board, Game, GameRecord
+from rookery.interface.board_text import coloured, has_figures
 from rookery.interface.game_files import write_records
 
 HELP = "Type a move, or undo, hint, help or quit."
@@ -135,9 +135,13 @@ class ConsoleGame:
         if action == FORFEIT:
             self._say(f"No hint available: {faults_of(self._player)[0]}")
             return
-        value = value_of(self._player)
-        told = "" if value is None else f"; value {value:+.2f} for you, 1 is a win and -1 a loss"
+        told = self._value(1, ", 1 is a win and -1 a loss")
         self._say(f"{self._player.name} would play {self._format(action)}{told}")
+
+    def _value(self, sign: int, meaning: str = "") -> str:
+        """Return the value of the player's last search for the person, if it tells one."""
+        value = value_of(self._player)
+        return "" if value is None else f"; value {sign * value:+.2f} for you{meaning}"
 
     def _answer(self) -> bool:
         """Play the player's move; return False if it forfeits the game."""
@@ -145,7 +149,7 @@ class ConsoleGame:
         if action == FORFEIT:
             self._end(WIN, f"{faults_of(self._player)[0]}. ")
             return False
-        self._say(f"{self._player.name} plays {self._format(action)}")
+        self._say(f"{self._player.name} plays {self._format(action)}{self._value(-1)}")
         self._board.play(action)
         self._show()
         return True
@@ -159,10 +163,13 @@ class ConsoleGame:
         return self._game.write_san(self._board.state, action)
 
     def _show(self) -> None:
-        board = Text("\n" + self._game.show(self._board.state) + "\n")
-        board.highlight_words(["X"], "bold red")
-        board.highlight_words(["O"], "bold yellow")
-        self._console.print(board, soft_wrap=True)
+        text, before = self._game.show(self._board.state), ""
+        if made := self._board.actions:
+            earlier = Board(self._game)
+            earlier.play_all(made[:-1])
+            before = self._game.show(earlier.state)
+        board = coloured(text, before=before, has_figures=has_figures(self._game))
+        self._console.print("\n", board, "\n", sep="", soft_wrap=True)
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)

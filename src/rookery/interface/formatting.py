@@ -2,7 +2,8 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,14 @@ class Screen(Console):
 def screen() -> Screen:
     """Return a console on stdout that takes brackets in names literally."""
     return Screen(highlight=False, markup=False)
+
+
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Show that `what` takes a while, on stderr if it is a terminal, until the context ends."""
+    console = Console(stderr=True)
+    with console.status(f"{what} ...") if console.is_terminal else nullcontext():
+        yield
 
 
 def new_table(*headings: str, numbers: Sequence[str] = (), title: str | None = None) -> Table:

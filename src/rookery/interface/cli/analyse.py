@@ -56,10 +56,12 @@ def analyse(
     from rookery.api import Analyser
     from rookery.base import IllegalPosition
     from rookery.gpu import why_cpu
+    from rookery.interface.formatting import loading
 
     source = _source(positions, file)
     net = find_net(run, simulations=simulations, iteration=iteration, trust_rules=trust_rules)
-    analyser = Analyser.of_net(net, devices=devices)
+    with loading(f"Preparing {net.name}"):
+        analyser = Analyser.of_net(net, devices=devices)
     if why := why_cpu(devices):
         print_note(why)
     has_errors = False

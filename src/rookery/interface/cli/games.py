@@ -24,7 +24,10 @@ FAILED = 1
 @games.callback(invoke_without_command=True)
 def list_games(context: typer.Context) -> None:
     """List the games, or check one of them."""
+    from rich.columns import Columns
+
     from rookery.games import game_names, load_game
+    from rookery.interface.board_text import picture
     from rookery.interface.formatting import new_table, screen
     from rookery.training import RECIPES
 
@@ -36,7 +39,10 @@ def list_games(context: typer.Context) -> None:
         planes = " x ".join(map(str, rules.planes_shape))
         made = ", ".join(recipe for recipe, make in RECIPES.items() if make().game == name)
         table.add_row(name, planes, str(rules.num_actions), f"{rules.max_plies} plies", made)
-    screen().print(table)
+    console = screen()
+    console.print(table)
+    console.print()
+    console.print(Columns(map(picture, map(load_game, game_names())), padding=(1, 4, 0, 0)))
 
 
 @games.command("check", cls=PlainCommand, epilog=examples("games check"))

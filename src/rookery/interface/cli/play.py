@@ -45,7 +45,7 @@ def play(
     from rookery.base import ConfigError
     from rookery.games import game_names, load_game
     from rookery.interface.console_game import ConsoleGame
-    from rookery.interface.formatting import screen
+    from rookery.interface.formatting import loading, screen
 
     game = load_game(against) if is_game(against) else None
     text = default_opponent(game) if game else against
@@ -61,7 +61,8 @@ def play(
         spec = net.player(inference="float32", devices=devices)
     else:
         spec = read_player_spec(opponent or text, game, devices=devices, trust_rules=trust_rules)
-    player = spec.player(game, seed=seed)
+    with loading(f"Preparing {opponent or text}"):
+        player = spec.player(game, seed=seed)
     if spec.kind == "net":
         print_device_note(devices)
     ConsoleGame(game, player, console=screen(), person_first=first is First.me).play()
