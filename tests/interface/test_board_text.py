@@ -28,7 +28,7 @@ def test_pieces_have_colours_and_the_last_move_is_marked() -> None:
     assert coloured(board, before=before).plain == board
     assert styles_at(board, 1, 2, before=before) == {STONES["X"], LAST}
     assert styles_at(board, 0, 2, before=before) == {STONES["O"]}
-    assert LAST not in styles_at(board, 1, 2, before="another\nshape")
+    assert LAST not in styles_at(board, 1, 2, before="another\nform")
     assert LAST not in styles_at(board, 1, 2)
 
 
