@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def plan(
     game: Annotated[
-        str, typer.Argument(help="Plan a run of this game, or of the game of this rules file.")
+        str, typer.Argument(metavar="GAME|FILE", help="Plan a run of this game or rules file.")
     ],
     minutes: Minutes = None,
     recipe: Recipe = None,
