@@ -89,7 +89,7 @@ def test_the_net_of_a_game_is_exported(rookery: Rookery, tmp_path: Path) -> None
         ("RUN", "link.safetensors", [], "link.safetensors exists already and is not overwritten"),
         ("RUN", "missing/net.onnx", [], "there is no folder missing"),
         ("RUN", "mine.onnx/net.onnx", [], "there is no folder mine.onnx"),
-        ("RUN", "net.onnx", ["--half"], "--half is for .safetensors"),
+        ("RUN", "net.onnx", ["--half"], "half is for .safetensors"),
         ("RUNX", "net.onnx", [], "unknown run folder"),
         ("RUN@7", "net.onnx", [], "no weights of iteration 7"),
         ("RUN", "net.onnx", ["--iteration", "7"], "no weights of iteration 7"),

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.api.players import NetRef, read_net
-from rookery.base import MAX_SIMULATIONS, ConfigError
+from rookery.base import MAX_SIMULATIONS, ConfigError, check_new_files, write_atomic
 from rookery.games import Game, load_game
 from rookery.gpu import find_device
-from rookery.nets import load
+from rookery.nets import load, pack, pack_onnx
 from rookery.search import Evaluator, SearchConfig
 from rookery.training import PlayerSpec, game_spec
 
 Floats = NDArray[np.float32]
+ONNX, WEIGHTS = ".onnx", ".safetensors"
 
 
 class Net:
@@ -55,6 +56,27 @@ class Net:
         ref = replace(self.ref, simulations=simulations)
         return ref.player(inference=ref.inference, devices=self.devices)
 
+    def save(self, path: str | Path, *, half: bool = False) -> Path:
+        """Write it to a new file and return the path: NAME.onnx or NAME.safetensors.
+
+        `half` stores the weights of a .safetensors file in float16.
+        """
+        path = Path(path)
+        if path.suffix not in (ONNX, WEIGHTS):
+            raise ConfigError(f"{path} must end in {ONNX} or {WEIGHTS}, which selects the format")
+        if half and path.suffix == ONNX:
+            raise ConfigError(f"half is for {WEIGHTS}; {ONNX} files are in float32")
+        if self.ref.partners:
+            raise ConfigError(f"a file holds one network, got {self.name}; save each separately")
+        check_new_files(path)
+        weights = self.ref.load()
+        if path.suffix == ONNX:
+            payload = pack_onnx(weights)
+        else:
+            payload = pack(weights.halved() if half else weights.state, weights.header)
+        write_atomic(path, payload)
+        return path
+
     def __call__(self, planes: Floats) -> tuple[Floats, Floats]:
         """Return logits [B, A] and win-draw-loss probabilities [B, 3] of planes [B, P, H, W]."""
         return self.evaluator(planes)
@@ -70,7 +92,7 @@ def load_net(name: str | Path, *, devices: str = "cpu", trust_rules: bool = Fals
     of a run from somewhere else.
     """
     text = str(name)
-    if text.endswith(".safetensors") and not Path(text).is_dir():
+    if text.endswith(WEIGHTS) and not Path(text).is_dir():
         return Net(_from_file(Path(text)), devices=devices)
     ref = read_net(text, others=(), trust_rules=trust_rules)
     if ref is None:

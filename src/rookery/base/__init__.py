@@ -17,6 +17,7 @@ from rookery.base.extras import import_extra
 from rookery.base.files import (
     MALFORMED,
     check_digest,
+    check_new_files,
     damaged,
     fingerprint,
     link_or_copy,
@@ -75,6 +76,7 @@ __all__ = [
     "UnknownName",
     "available_cores",
     "check_digest",
+    "check_new_files",
     "check_ranges",
     "compiled",
     "damaged",

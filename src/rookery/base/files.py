@@ -20,7 +20,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from rookery.base.errors import DiskFull, FileDamaged
+from rookery.base.errors import ConfigError, DiskFull, FileDamaged
 
 _ENTRY = "rookery"
 _DIGEST = "sha256"
@@ -35,6 +35,20 @@ _NUMBERED = re.compile(r"([0-9]{6}|[1-9][0-9]{6,11})\.safetensors")
 def fingerprint(payload: bytes) -> str:
     """A short name for the content of `payload`."""
     return hashlib.sha256(payload).hexdigest()[:16]
+
+
+def check_new_files(*paths: Path | None) -> None:
+    """Raise ConfigError if a file exists, since none is overwritten, or cannot be written."""
+    new = [path for path in paths if path is not None]
+    if len({os.path.realpath(path) for path in new}) < len(new):
+        raise ConfigError(f"{new[0]} is given for two files; choose another name for one")
+    for path in new:
+        if os.path.lexists(path):
+            raise ConfigError(f"{path} exists already and is not overwritten; choose another name")
+        if not path.parent.is_dir():
+            raise ConfigError(f"there is no folder {path.parent}; create it or choose another")
+        if not os.access(path.parent, os.W_OK):
+            raise ConfigError(f"{path.parent} is not writable; choose another folder")
 
 
 def write_atomic(path: Path, payload: bytes) -> None:

@@ -2,20 +2,25 @@
 
 A rules module is plain Python, compiled by `rookery.base.compiled`. It defines
 
-    NAME, VERSION     raise the version when the rules or the planes change
+    NAME              a word
     STATE             record dtype of one position
     NUM_ACTIONS       size A of the policy
-    MAX_LEGAL         largest number of legal moves in one position
     MAX_PLIES         length of the longest game
     PLANES            shape (P, H, W) of the network's input
-    SYMMETRIES        pairs (cells, actions) of tables [H * W] and [A], the identity first
     start(state)      set the first position
     legal(state, out) -> n      write the legal actions into out[:n], each once
     play(state, action)         make a move; the other player is to move afterwards
     outcome(state)    return ONGOING, WIN, DRAW or LOSS for the player to move
     planes(state, out)          write float32 planes [P, H, W] as the player to move sees them
-    show(state)       return the board as text
-    read_move(state, text), write_move(state, action)
+
+Rules files of users may omit the following; `defaults` then adds it:
+
+    VERSION           1; raise it when the rules or the planes change
+    MAX_LEGAL         largest number of legal moves in one position; NUM_ACTIONS
+    SYMMETRIES        pairs (cells, actions) of tables [H * W] and [A]; the identity, always first
+    show(state)       return the board as text; the fields of the state
+    write_move(state, action)   the number of the action
+    read_move(state, text)      the legal action that `write_move` writes in this way
 
 It may also define
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from rookery.base import ConfigError, RookeryError, UnknownName
+from rookery.games.defaults import fill_defaults
 from rookery.games.game import Game, from_module, rules_digest
 
 PACKAGE = __package__
@@ -141,7 +142,7 @@ def import_rules(name: str) -> ModuleType:
 
 
 def load_rules(source: bytes, path: Path, name: str | None = None) -> ModuleType:
-    """Execute `source`, the content of `path`, as a module and return it.
+    """Execute `source`, the content of `path`, as a module and return it, with its defaults.
 
     The default name contains the digest: Numba's cache on disk refers to the module by its name,
     in later processes too. An import would not do, since it may execute bytecode from elsewhere.
@@ -150,4 +151,5 @@ def load_rules(source: bytes, path: Path, name: str | None = None) -> ModuleType
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     exec(compile(source, str(path), "exec"), vars(module))
+    fill_defaults(module)
     return module

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rookery.interface.cli.settings import Iteration, TrustRules, check_new_files, find_net
+from rookery.interface.cli.settings import Iteration, TrustRules, find_net
 
 if TYPE_CHECKING:
     from rookery.nets import Weights
-
-ONNX, WEIGHTS = ".onnx", ".safetensors"
 
 
 def export(
@@ -32,35 +30,22 @@ def export(
     trust_rules: TrustRules = False,
 ) -> None:
     """Write a network to a file: ONNX for other programs, or Rookery's own weights."""
-    from rookery.base import ConfigError, write_atomic
-    from rookery.nets import pack, pack_onnx
+    from rookery.api import Net
 
-    if out.suffix not in (ONNX, WEIGHTS):
-        raise ConfigError(f"{out} must end in {ONNX} or {WEIGHTS}, which selects the format")
-    if half and out.suffix != WEIGHTS:
-        raise ConfigError(f"--half is for {WEIGHTS}; {ONNX} files are in float32")
-    check_new_files(out)
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
-    if net.partners:
-        raise ConfigError(f"a file holds one network, got {run}; export each separately")
-    weights = net.load()
-    if out.suffix == ONNX:
-        payload = pack_onnx(weights)
-    else:
-        payload = pack(weights.halved() if half else weights.state, weights.header)
-    write_atomic(out, payload)
-    _show(weights, out, len(payload))
+    Net(net).save(out, half=half)
+    _show(net.load(), out)
 
 
-def _show(weights: "Weights", out: Path, size: int) -> None:
+def _show(weights: "Weights", out: Path) -> None:
     from rookery.interface.formatting import count, screen
 
     header = weights.header
     lines = [
         f"{header.game.name}, {header.config}, after {count(header.step)} updates: "
-        f"{count(size)} bytes in {out}"
+        f"{count(out.stat().st_size)} bytes in {out}"
     ]
-    if out.suffix == ONNX:
+    if out.suffix == ".onnx":
         planes = ", ".join(map(str, header.game.planes_shape))
         lines += [
             f"  input   planes [N, {planes}] float32",

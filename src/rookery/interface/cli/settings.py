@@ -175,18 +175,9 @@ def evaluation_places(devices: str) -> list[str]:
 
 def check_new_files(*paths: Path | None) -> None:
     """Raise ConfigError if a file exists, since none is overwritten, or cannot be written."""
-    from rookery.base import ConfigError
+    from rookery.base import check_new_files as check
 
-    new = [path for path in paths if path is not None]
-    if len({os.path.realpath(path) for path in new}) < len(new):
-        raise ConfigError(f"{new[0]} is given for two files; choose another name for one")
-    for path in new:
-        if os.path.lexists(path):
-            raise ConfigError(f"{path} exists already and is not overwritten; choose another name")
-        if not path.parent.is_dir():
-            raise ConfigError(f"there is no folder {path.parent}; create it or choose another")
-        if not os.access(path.parent, os.W_OK):
-            raise ConfigError(f"{path.parent} is not writable; choose another folder")
+    check(*paths)
 
 
 def print_note(note: str) -> None:

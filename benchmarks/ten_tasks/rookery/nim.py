@@ -1,0 +1,40 @@
+"""Nim: take one, two or three of twelve matches; whoever takes the last one wins."""
+
+import numpy as np
+
+from rookery.base import compiled
+from rookery.games import LOSS, ONGOING
+
+NAME = "nim"
+STATE = np.dtype([("matches", np.int8)])
+NUM_ACTIONS = 3
+MAX_PLIES = 12
+PLANES = (1, 1, 12)
+
+
+@compiled
+def start(state):
+    state.matches = 12
+
+
+@compiled
+def legal(state, out):
+    for action in range(min(3, state.matches)):
+        out[action] = action
+    return min(3, state.matches)
+
+
+@compiled
+def play(state, action):
+    state.matches -= action + 1
+
+
+@compiled
+def outcome(state):
+    return LOSS if state.matches == 0 else ONGOING
+
+
+@compiled
+def planes(state, out):
+    for match in range(12):
+        out[0, 0, match] = match < state.matches

@@ -1,0 +1,9 @@
+"""Plot the loss of the run of train.py."""
+
+import matplotlib.pyplot as plt
+
+import rookery as rk
+
+columns = rk.open_run("runs/connect4").stats().to_numpy()
+plt.plot(columns["iteration"], columns["learning.losses.total"])
+plt.savefig("loss.png")

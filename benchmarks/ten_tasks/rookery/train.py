@@ -1,0 +1,6 @@
+"""Train Connect Four for two iterations."""
+
+import rookery as rk
+
+settings = {"net.depth": 2, "selfplay.games": 8, "run.moves": 42, "run.strength_every": 0}
+print(rk.train("connect4", run="runs/connect4", iterations=2, settings=settings))
