@@ -14,10 +14,14 @@ from rookery.base import available_cores
 
 def print_heading() -> None:
     """Print on which machine, when and by which command the following was measured."""
+    print("\n".join(heading()), flush=True)
+
+
+def heading() -> list[str]:
+    """Return on which machine, when and by which command something was measured."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     versions = f"rookery {__version__}, torch {torch.__version__}"
-    print(f"{_machine()}; {versions}; {now}")
-    print(f"command: python {shlex.join(sys.argv)}", flush=True)
+    return [f"{_machine()}; {versions}; {now}", f"command: python {shlex.join(sys.argv)}"]
 
 
 def _machine() -> str:

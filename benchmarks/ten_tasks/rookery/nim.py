@@ -1,4 +1,4 @@
-"""Nim: take one, two or three of twelve matches; whoever takes the last one wins."""
+"""Nim: take one, two or three of seven matches; whoever takes the last one wins."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from rookery.games import LOSS, ONGOING
 NAME = "nim"
 STATE = np.dtype([("matches", np.int8)])
 NUM_ACTIONS = 3
-MAX_PLIES = 12
-PLANES = (1, 1, 12)
+MAX_PLIES = 7
+PLANES = (1, 1, 7)
 
 
 @compiled
 def start(state):
-    state.matches = 12
+    state.matches = 7
 
 
 @compiled
@@ -36,5 +36,5 @@ def outcome(state):
 
 @compiled
 def planes(state, out):
-    for match in range(12):
+    for match in range(7):
         out[0, 0, match] = match < state.matches

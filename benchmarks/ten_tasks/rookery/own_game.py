@@ -1,7 +1,12 @@
-"""Train Nim, whose rules are in nim.py, and get a move."""
+"""Search Nim, whose rules are in nim.py, with 200 simulations and without a network."""
+
+import numpy as np
 
 import rookery as rk
 
-settings = {"selfplay.games": 8, "run.moves": 12, "run.strength_every": 0, "net.width": 16}
-run = rk.train("nim.py", run="runs/nim", iterations=2, settings=settings)
-print(rk.analyse(rk.Board("nim.py", "0"), run.net(), simulations=32).move)
+
+def evaluate(planes):
+    return np.zeros((len(planes), 3)), np.full((len(planes), 3), 1 / 3)
+
+
+print(rk.analyse(rk.Board("nim.py"), evaluate, simulations=200).move)

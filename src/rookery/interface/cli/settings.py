@@ -1,6 +1,5 @@
 """Options and arguments shared by several commands."""
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import isfinite

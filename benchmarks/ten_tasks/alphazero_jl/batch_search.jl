@@ -1,0 +1,20 @@
+# Search 64 positions of random games.
+#
+# Batches of positions are for self-play and matches, where the library plays whole games; given
+# positions are searched one after the other.
+
+include("experiment.jl")
+
+function random_position()
+    game = position([])
+    for _ in 1:rand(0:29)
+        after = GI.clone(game)
+        GI.play!(after, rand(GI.available_actions(after)))
+        GI.game_terminated(after) && break
+        game = after
+    end
+    return game
+end
+
+player = AlphaZeroPlayer(session(2), timeout=nothing, mcts_params=mcts)
+println([best_move(player, random_position()) for _ in 1:64])

@@ -1,0 +1,5 @@
+# Train Connect Four for two iterations.
+
+include("experiment.jl")
+
+resume!(session(2))

@@ -1,0 +1,15 @@
+"""Write the network of train.py to a file for other programs.
+
+Not offered: its export_model writes a checkpoint for OpenSpiel. JAX writes StableHLO, which
+programs with XLA run.
+"""
+
+import jax
+import jax.export
+from agent import game, load_model
+
+board = jax.ShapeDtypeStruct(game.observation_tensor_shape(), float)
+mask = jax.ShapeDtypeStruct([game.num_distinct_actions()], bool)
+program = jax.export.export(jax.jit(load_model(2).inference))(board, mask)
+with open("connect4.stablehlo", "wb") as file:
+    file.write(program.serialize())

@@ -1,0 +1,5 @@
+"""Load a trained network and get a move. No network is shipped; this one is from train.py."""
+
+from agent import load_bot, position
+
+print(load_bot().step(position([3, 3, 4, 2])))
