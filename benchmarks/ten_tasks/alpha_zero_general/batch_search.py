@@ -4,7 +4,9 @@ Not offered: a search has one position, so they are searched one after the other
 """
 
 import numpy as np
-from players import best_move, game, load_net, position
+from players import best_move, game, position
+
+from nets import load_net
 
 rng = np.random.default_rng(1)
 

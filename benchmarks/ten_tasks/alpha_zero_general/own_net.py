@@ -2,9 +2,9 @@
 
 import torch
 from Coach import Coach
-from players import NNet, game
 from torch import nn
 
+from nets import NNet, game
 from training import settings
 
 

@@ -1,22 +1,10 @@
-"""The game, a small network and its search, for the other scripts.
-
-The network for Connect Four that comes with the library needs an old TensorFlow; the one for
-Othello in PyTorch suits every board of at least five by five.
-"""
+"""Connect Four and a search with any evaluator, for the other scripts."""
 
 from connect4.Connect4Game import Connect4Game
 from MCTS import MCTS
-from othello.pytorch import NNet
 from utils import dotdict
 
-NNet.args.update(num_channels=32, epochs=2)
 game = Connect4Game()
-
-
-def load_net():
-    net = NNet.NNetWrapper(game)
-    net.load_checkpoint("temp", "best.pth.tar")
-    return net
 
 
 def best_move(net, board):

@@ -5,8 +5,8 @@ Not offered: nothing is recorded, so this records the loss while it trains.
 
 import matplotlib.pyplot as plt
 from Coach import Coach
-from players import NNet, game
 
+from nets import NNet, game
 from training import settings
 
 losses = []

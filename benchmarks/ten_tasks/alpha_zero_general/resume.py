@@ -1,8 +1,8 @@
 """Train the network of train.py for one more iteration, with the games that were saved."""
 
 from Coach import Coach
-from players import game, load_net
 
+from nets import game, load_net
 from training import settings
 
 settings.update(numIters=1)

@@ -1,8 +1,8 @@
 """Train Connect Four for two iterations."""
 
 from Coach import Coach
-from players import NNet, game
 
+from nets import NNet, game
 from training import settings
 
 Coach(game, NNet.NNetWrapper(game), settings).learn()

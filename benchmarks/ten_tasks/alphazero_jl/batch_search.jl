@@ -3,7 +3,7 @@
 # Batches of positions are for self-play and matches, where the library plays whole games; given
 # positions are searched one after the other.
 
-include("experiment.jl")
+include("players.jl")
 
 function random_position()
     game = position([])
@@ -16,5 +16,6 @@ function random_position()
     return game
 end
 
-player = AlphaZeroPlayer(session(2), timeout=nothing, mcts_params=mcts)
+env = UI.load_env("sessions/connect-four")
+player = AlphaZeroPlayer(env, timeout=nothing, mcts_params=mcts)
 println([best_move(player, random_position()) for _ in 1:64])

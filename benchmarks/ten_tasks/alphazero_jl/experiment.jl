@@ -1,4 +1,4 @@
-# Connect Four with a short training, for the other scripts.
+# A short training of Connect Four, for the other scripts.
 
 using AlphaZero
 
@@ -26,14 +26,3 @@ params(num_iters) = Params(
 
 session(num_iters) = Session(Experiment(
     "connect-four", gspec, params(num_iters), NetLib.ResNet, netparams, Benchmark.Duel[]))
-
-function position(columns)
-    game = GI.init(gspec)
-    foreach(column -> GI.play!(game, column), columns)
-    return game
-end
-
-function best_move(player, game)
-    actions, policy = think(player, game)
-    return actions[argmax(policy)]
-end

@@ -3,10 +3,8 @@
 # Not offered: there is no ONNX. This writes the weights as arrays of NumPy (the package NPZ), from
 # which another program can build the network again.
 
-include("experiment.jl")
+using AlphaZero, Flux, NPZ
 
-using Flux, NPZ
-
-net = session(2).env.bestnn
+net = UI.load_env("sessions/connect-four").bestnn
 weights = Flux.params(net.common, net.vhead, net.phead)
 npzwrite("connect4.npz", Dict("weight$i" => Array(weight) for (i, weight) in enumerate(weights)))

@@ -1,6 +1,6 @@
 # Search with a function instead of a network: it prefers columns in the middle.
 
-include("experiment.jl")
+include("players.jl")
 
 function evaluate(state)
     weights = exp.([0, 1, 2, 3, 2, 1, 0])[GI.actions_mask(GI.init(gspec, state))]

@@ -1,6 +1,7 @@
 # Plot the loss of the session of train.jl. Training also does this after every iteration.
 
-include("experiment.jl")
+using AlphaZero
 
-trained = session(2)
-UI.plot_training(trained.env.params, trained.report.iterations, "plots")
+env = UI.load_env("sessions/connect-four")
+report = UI.load_session_report("sessions/connect-four", env.itc)
+UI.plot_training(env.params, report.iterations, "plots")

@@ -3,10 +3,9 @@
 pgx offers trained networks for other games, by a download; this one is from train.py.
 """
 
-import agent
 import jax
+from agent import position, search
+from connect_four import env, load_run, net
 
-from training import load_run
-
-params = load_run()[0]
-print(agent.search(params, jax.random.key(0), agent.position([3, 3, 4, 2])).action)
+state = position(env, [3, 3, 4, 2])
+print(search(env, net.apply, load_run()[0], jax.random.key(0), state).action)

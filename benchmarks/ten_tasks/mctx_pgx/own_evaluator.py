@@ -1,10 +1,9 @@
 """Search with a function instead of a network: it prefers columns in the middle."""
 
-from types import SimpleNamespace
-
-import agent
 import jax
 import jax.numpy as jnp
+import pgx
+from agent import position, search
 
 
 def evaluate(params, observation):
@@ -12,5 +11,6 @@ def evaluate(params, observation):
     return logits, jnp.zeros(len(observation))
 
 
-agent.net = SimpleNamespace(apply=evaluate)
-print(agent.search(None, jax.random.key(0), agent.position([3, 3, 4, 2])).action)
+env = pgx.make("connect_four")
+state = position(env, [3, 3, 4, 2])
+print(search(env, evaluate, None, jax.random.key(0), state).action)

@@ -3,12 +3,10 @@
 Nim: take one, two or three of seven matches; whoever takes the last one wins.
 """
 
-from types import SimpleNamespace
-
-import agent
 import jax
 import jax.numpy as jnp
 import pgx
+from agent import position, search
 from pgx._src.struct import dataclass
 
 
@@ -53,6 +51,5 @@ def evaluate(params, observation):
     return jnp.zeros((len(observation), 3)), jnp.zeros(len(observation))
 
 
-agent.env = Nim()
-agent.net = SimpleNamespace(apply=evaluate)
-print(agent.search(None, jax.random.key(0), agent.position([]), 200).action)
+state = position(Nim(), [])
+print(search(Nim(), evaluate, None, jax.random.key(0), state, 200).action)

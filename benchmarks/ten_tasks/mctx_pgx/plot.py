@@ -1,8 +1,9 @@
-"""Plot the loss of the run of train.py."""
+"""Plot the loss of the run of train.py, which stores its losses."""
+
+import pickle
 
 import matplotlib.pyplot as plt
 
-from training import load_run
-
-plt.plot(load_run()[2])
+with open("run.pickle", "rb") as file:
+    plt.plot(pickle.load(file)[2])
 plt.savefig("loss.png")

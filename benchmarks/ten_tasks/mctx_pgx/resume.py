@@ -1,5 +1,7 @@
 """Train the run of train.py for one more iteration."""
 
-from training import load_run, train
+from connect_four import env, load_run, net
 
-train(load_run(), 1, "run.pickle")
+from training import train
+
+train(env, net, load_run(), 1, "run.pickle")

@@ -1,53 +1,51 @@
-"""Self-play and updates of the network, for the other scripts."""
+"""Self-play and updates of a network for a pgx environment, for the other scripts."""
 
 import pickle
 
-import agent
 import jax
 import jax.numpy as jnp
 import optax
+from agent import search
 
 optimiser = optax.adam(1e-3)
 
 
-def play(params, key):
+def play(env, net, params, key):
     """Play eight games to the end; return their positions and targets."""
 
     def ply(state, key):
-        out = agent.search(params, key, state)
-        after = jax.vmap(agent.env.step)(state, out.action)
+        out = search(env, net.apply, params, key, state)
+        after = jax.vmap(env.step)(state, out.action)
         return after, (state, out.action_weights, after.rewards)
 
     first, rest = jax.random.split(key)
-    start = jax.vmap(agent.env.init)(jax.random.split(first, 8))
+    start = jax.vmap(env.init)(jax.random.split(first, 8))
     _, (states, policy, rewards) = jax.lax.scan(ply, start, jax.random.split(rest, 42))
     value = rewards.sum(0)[jnp.arange(8), states.current_player]
     return states.observation, policy, value, ~states.terminated
 
 
-def loss(params, observation, policy, value, mask):
-    logits, values = jax.vmap(agent.net.apply, (None, 0))(params, observation)
-    losses = optax.softmax_cross_entropy(logits, policy) + (values - value) ** 2
-    return (losses * mask).sum() / mask.sum()
-
-
-@jax.jit
-def iteration(params, opt_state, key):
-    data = play(params, key)
-    for _ in range(8):
-        found, gradients = jax.value_and_grad(loss)(params, *data)
-        updates, opt_state = optimiser.update(gradients, opt_state)
-        params = optax.apply_updates(params, updates)
-    return params, opt_state, found
-
-
-def new_run():
-    observation = jax.vmap(agent.env.init)(jax.random.split(jax.random.key(0), 1)).observation
-    params = agent.net.init(jax.random.key(1), observation)
+def new_run(env, net):
+    observation = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 1)).observation
+    params = net.init(jax.random.key(1), observation)
     return params, optimiser.init(params), []
 
 
-def train(run, iterations, path):
+def train(env, net, run, iterations, path):
+    def loss(params, observation, policy, value, mask):
+        logits, values = jax.vmap(net.apply, (None, 0))(params, observation)
+        losses = optax.softmax_cross_entropy(logits, policy) + (values - value) ** 2
+        return (losses * mask).sum() / mask.sum()
+
+    @jax.jit
+    def iteration(params, opt_state, key):
+        data = play(env, net, params, key)
+        for _ in range(8):
+            found, gradients = jax.value_and_grad(loss)(params, *data)
+            updates, opt_state = optimiser.update(gradients, opt_state)
+            params = optax.apply_updates(params, updates)
+        return params, opt_state, found
+
     params, opt_state, losses = run
     for _ in range(iterations):
         params, opt_state, found = iteration(params, opt_state, jax.random.key(len(losses)))
@@ -55,8 +53,3 @@ def train(run, iterations, path):
     with open(path, "wb") as file:
         pickle.dump((params, opt_state, losses), file)
     print(losses)
-
-
-def load_run(path="run.pickle"):
-    with open(path, "rb") as file:
-        return pickle.load(file)

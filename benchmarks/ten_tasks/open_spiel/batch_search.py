@@ -5,7 +5,8 @@ Not offered: a search has one position, so they are searched one after the other
 
 import random
 
-from agent import load_bot, position
+from bots import position
+from trained import load_bot
 
 
 def random_position():

@@ -6,10 +6,11 @@ programs with XLA run.
 
 import jax
 import jax.export
-from agent import game, load_model
+from bots import game
+from trained import load_model
 
 board = jax.ShapeDtypeStruct(game.observation_tensor_shape(), float)
 mask = jax.ShapeDtypeStruct([game.num_distinct_actions()], bool)
-program = jax.export.export(jax.jit(load_model(2).inference))(board, mask)
+program = jax.export.export(jax.jit(load_model().inference))(board, mask)
 with open("connect4.stablehlo", "wb") as file:
     file.write(program.serialize())

@@ -1,5 +1,6 @@
 """Load a trained network and get a move. No network is shipped; this one is from train.py."""
 
-from agent import load_bot, position
+from bots import position
+from trained import load_bot
 
 print(load_bot().step(position([3, 3, 4, 2])))

@@ -1,9 +1,10 @@
 """Play ten games of the network of train.py against random moves."""
 
 import numpy as np
-from agent import load_bot, position
+from bots import position
 from open_spiel.python.algorithms import evaluate_bots
 from open_spiel.python.bots import uniform_random
+from trained import load_bot
 
 bot, results = load_bot(), []
 for ours in [0, 1] * 5:

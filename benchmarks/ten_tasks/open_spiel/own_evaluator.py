@@ -1,7 +1,7 @@
 """Search with a function instead of a network: it prefers columns in the middle."""
 
 import numpy as np
-from agent import new_bot, position
+from bots import new_bot, position
 from open_spiel.python.algorithms import mcts
 
 

@@ -5,7 +5,6 @@ Nim: take one, two or three of seven matches; whoever takes the last one wins.
 
 import numpy as np
 import pyspiel
-from agent import new_bot
 from open_spiel.python.algorithms import mcts
 
 KIND = pyspiel.GameType(
@@ -90,5 +89,5 @@ class Nim(pyspiel.Game):
 
 pyspiel.register_game(KIND, Nim)
 game = pyspiel.load_game("seven_matches")
-bot = new_bot(mcts.RandomRolloutEvaluator(), 200, game)
+bot = mcts.MCTSBot(game, 2, 200, mcts.RandomRolloutEvaluator())
 print(bot.step(game.new_initial_state()))

@@ -1,12 +1,10 @@
 """Nim: take one, two or three of seven matches; whoever takes the last one wins."""
 
-import numpy as np
-
 from rookery.base import compiled
 from rookery.games import LOSS, ONGOING
 
 NAME = "nim"
-STATE = np.dtype([("matches", np.int8)])
+STATE = [("matches", "i1")]
 NUM_ACTIONS = 3
 MAX_PLIES = 7
 PLANES = (1, 1, 7)
@@ -19,8 +17,7 @@ def start(state):
 
 @compiled
 def legal(state, out):
-    for action in range(min(3, state.matches)):
-        out[action] = action
+    out[0], out[1], out[2] = 0, 1, 2
     return min(3, state.matches)
 
 

@@ -4,6 +4,5 @@ import matplotlib.pyplot as plt
 
 import rookery as rk
 
-columns = rk.open_run("runs/connect4").stats().to_numpy()
-plt.plot(columns["iteration"], columns["learning.losses.total"])
+plt.plot(rk.open_run("runs/connect4").stats().to_numpy()["learning.losses.total"])
 plt.savefig("loss.png")

@@ -79,18 +79,23 @@ class Found:
 
 
 @overload
-def analyse(boards: Board, net: Net | Evaluator | str, *, simulations: int = 100) -> Found: ...
+def analyse(
+    boards: Board, net: Net | Evaluator | str | None = None, *, simulations: int = 100
+) -> Found: ...
 @overload
 def analyse(
-    boards: Sequence[Board], net: Net | Evaluator | str, *, simulations: int = 100
+    boards: Sequence[Board], net: Net | Evaluator | str | None = None, *, simulations: int = 100
 ) -> list[Found]: ...
 def analyse(
-    boards: Board | Sequence[Board], net: Net | Evaluator | str, *, simulations: int = 100
+    boards: Board | Sequence[Board],
+    net: Net | Evaluator | str | None = None,
+    *,
+    simulations: int = 100,
 ) -> Found | list[Found]:
     """Search the position of a board, or those of several at once.
 
     `net` is a network, its name, or any function from planes [B, P, H, W] to logits [B, A] and
-    win-draw-loss probabilities [B, 3].
+    win-draw-loss probabilities [B, 3]. Without one, all moves and results are equally likely.
     """
     asked = [boards] if isinstance(boards, Board) else list(boards)
     if not asked:

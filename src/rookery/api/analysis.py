@@ -61,7 +61,7 @@ class Analysis:
     def __init__(
         self,
         board: Board,
-        net: Net | Evaluator | str,
+        net: Net | Evaluator | str | None = None,
         *,
         lines: int = 1,
         memory_mb: int = MEMORY_MB,

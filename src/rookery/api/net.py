@@ -100,23 +100,35 @@ def load_net(name: str | Path, *, devices: str = "cpu", trust_rules: bool = Fals
     return Net(ref, devices=devices)
 
 
-def as_net(net: Net | Evaluator | str) -> Net | Evaluator:
+def as_net(net: Net | Evaluator | str | None) -> Net | Evaluator | None:
     """Return the network of a name; others as they are."""
     return load_net(net) if isinstance(net, str) else net
 
 
 def parts_of(
-    net: Net | Evaluator, game: Game, *, rows: int | None = None
+    net: Net | Evaluator | None, game: Game, *, rows: int | None = None
 ) -> tuple[Evaluator, SearchConfig]:
     """Return the evaluator and the search settings, or ConfigError if it plays another game.
 
     With `rows` the evaluator is one for calls with this number of positions.
     """
+    if net is None:
+        return _uniform(game.num_actions), SearchConfig()
     if not isinstance(net, Net):
         return net, SearchConfig()
     if net.game.name != game.name:
         raise ConfigError(f"{net.name} plays {net.game.name}, not {game.name}")
     return net.evaluator if rows is None else net.small_evaluator(rows), net.search
+
+
+def _uniform(num_actions: int) -> Evaluator:
+    """Return an evaluator to which all moves and all results are equally likely."""
+
+    def evaluate(planes: Floats) -> tuple[Floats, Floats]:
+        rows = len(planes)
+        return np.zeros((rows, num_actions), np.float32), np.full((rows, 3), 1 / 3, np.float32)
+
+    return evaluate
 
 
 def check_simulations(simulations: int) -> None:

@@ -38,7 +38,7 @@ class SearchResult:
 
 def search(
     states: States,
-    net: Net | Evaluator | str,
+    net: Net | Evaluator | str | None = None,
     *,
     simulations: int = 100,
     game: Game | str | None = None,
@@ -48,8 +48,8 @@ def search(
     """Search `states` [G], none of them at the end of its game, with a network.
 
     `net` may be any function from planes [B, P, H, W] to logits [B, A] and win-draw-loss
-    probabilities [B, 3]; then `game` says which game it plays. `repetitions` are the positions
-    before the states, in games that count them.
+    probabilities [B, 3], or None as in `analyse`; then `game` says which game it is.
+    `repetitions` are the positions before the states, in games that count them.
     """
     check_simulations(simulations)
     net = as_net(net)
@@ -86,7 +86,7 @@ def search(
     )
 
 
-def _game_of(net: Net | Evaluator, game: Game | str | None) -> Game:
+def _game_of(net: Net | Evaluator | None, game: Game | str | None) -> Game:
     if game is None:
         if not isinstance(net, Net):
             raise ConfigError("say which game the evaluator plays, as in game='connect4'")
