@@ -41,7 +41,14 @@ def _processor() -> str:
 
 def print_table(headings: list[str], rows: list[list[str]]) -> None:
     """Print a table in Markdown."""
+    print("\n".join(table(headings, rows)), flush=True)
+
+
+def table(headings: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    lines = []
     for cells in (headings, ["-" * width for width in widths], *rows):
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        print(f"| {' | '.join(padded)} |", flush=True)
+        lines.append(f"| {' | '.join(padded)} |")
+    return lines

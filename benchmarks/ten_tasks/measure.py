@@ -2,7 +2,7 @@
 
     python benchmarks/ten_tasks/measure.py --lines-only
     python benchmarks/ten_tasks/measure.py --jax-python PYTHON \\
-        --azg-python PYTHON --alpha-zero-general DIR [--julia JULIA] [--json FILE]
+        --azg-python PYTHON --alpha-zero-general DIR [--julia JULIA] [--json FILE] [--page FILE]
 
 `--jax-python` has jax, dm-haiku, optax, mctx, pgx, open_spiel and matplotlib; `--azg-python` has
 numpy 1.23, torch, coloredlogs, tqdm, matplotlib and onnxscript; DIR is a checkout of
@@ -10,7 +10,8 @@ github.com/suragnair/alpha-zero-general. Without its option a library is counted
 
 Every script runs in a new process, in a copy of its folder that has the run of `train`. It runs
 twice: cold, with an empty folder for compiled code, and warm, with what the cold run left there.
-On two idle cores this takes about half an hour.
+`--page docs/comparison.md` writes the results into that page. On two idle cores all of this takes
+about half an hour.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from heading import heading, print_table
+from heading import heading, table
 from ten_tasks.lines import (
     FOLDER,
     LIBRARIES,
@@ -38,6 +39,8 @@ from ten_tasks.lines import (
     script,
 )
 
+MARKS = ("<!-- measured -->", "<!-- end -->")
+"""They enclose the part of a page that `--page` writes."""
 Seconds = dict[str, dict[str, list[float | None]]]
 """By library and task: cold and warm; None if the script failed or took too long."""
 
@@ -53,18 +56,29 @@ class Runner:
 def main() -> None:
     options = read_options()
     if options.lines_only:
-        show_lines()
+        print("\n".join(lines_table()))
         return
-    seconds: Seconds = {}
-    for library, runner in runners(options).items():
-        seconds[library] = dict(measure(library, runner, options))
-    found = {"heading": heading(), "lines": count(), "seconds": seconds}
+    seconds = {
+        library: dict(measure(library, runner, options))
+        for library, runner in runners(options).items()
+    }
     if options.json:
+        found = {"heading": heading(), "lines": count(), "seconds": seconds}
         options.json.write_text(json.dumps(found, indent=1) + "\n")
-    print("\n".join(heading()), end="\n\n")
-    show_lines()
-    print()
-    show_seconds(seconds)
+    tables = "\n".join([*lines_table(), "", *seconds_table(seconds)])
+    print("\n".join(heading()), tables, sep="\n\n")
+    if options.page:
+        write_page(options.page, tables)
+
+
+def write_page(page: Path, tables: str) -> None:
+    """Replace the part of a page between its two marks."""
+    before, first, rest = page.read_text().partition(MARKS[0])
+    _, last, after = rest.partition(MARKS[1])
+    if not (first and last):
+        raise SystemExit(f"{page} lacks the marks {' and '.join(MARKS)}")
+    machine = heading()[0]
+    page.write_text(f"{before}{first}\n{machine}.\n\n{tables}\n{last}{after}")
 
 
 def read_options() -> argparse.Namespace:
@@ -78,6 +92,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--tasks", nargs="*", choices=TASKS, default=list(TASKS))
     parser.add_argument("--limit", type=float, default=600, help="seconds for one script")
     parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--page", type=Path, help="write the tables into this page")
     return parser.parse_args()
 
 
@@ -148,24 +163,24 @@ def count() -> dict[str, dict[str, int]]:
     }
 
 
-def show_lines() -> None:
-    """Print the lines of code; a star marks what a library does not offer."""
+def lines_table() -> list[str]:
+    """Return the table of lines of code; a star marks what a library does not offer."""
     lines = count()
     rows = [
         [title, *(f"{lines[name][task]}{'' if is_offered(name, task) else ' *'}" for name in lines)]
         for task, title in TASKS.items()
     ]
     rows.append(["all ten, shared files once", *(str(lines[name]["all"]) for name in lines)])
-    print_table(["lines of code", *LIBRARIES.values()], rows)
+    return table(["lines of code", *LIBRARIES.values()], rows)
 
 
-def show_seconds(seconds: Seconds) -> None:
-    """Print the seconds of the cold and the warm run."""
+def seconds_table(seconds: Seconds) -> list[str]:
+    """Return the table of the seconds of the cold and the warm run."""
     rows = [
         [title, *(_cell(seconds.get(library, {}).get(task)) for library in LIBRARIES)]
         for task, title in TASKS.items()
     ]
-    print_table(["seconds, cold / warm", *LIBRARIES.values()], rows)
+    return table(["seconds, cold / warm", *LIBRARIES.values()], rows)
 
 
 def _cell(found: list[float | None] | None) -> str:
