@@ -6,8 +6,7 @@ this game. docs/own-game.md explains the names that a rules file defines.
 
 import numpy as np
 
-from rookery.base import IllegalPosition, compiled
-from rookery.games import LOSS, ONGOING
+from rookery.games import LOSS, ONGOING, IllegalPosition, compiled
 
 NAME = "nim"
 VERSION = 1

@@ -259,3 +259,45 @@ def test_a_match_between_any_two_kinds_of_players(run: rk.Run) -> None:
     with pytest.raises(rk.ConfigError, match="name the game"):
         rk.match("random", "minimax:1")
     assert rk.match("minimax:1", "random", games=2, game="tictactoe").total.games == 2
+
+
+def test_a_search_without_a_network_treats_all_moves_alike() -> None:
+    board = rk.Board("tictactoe", "15")
+    assert rk.analyse(board, simulations=50) == rk.analyse(board, even, simulations=50)
+    states = rk.load_game("tictactoe").random_states(4, seed=1)
+    with pytest.raises(rk.ConfigError, match="say which game"):
+        rk.search(states)
+    out = rk.search(states, simulations=8, game="tictactoe")
+    np.testing.assert_array_equal(
+        out.policy, rk.search(states, even, simulations=8, game="tictactoe").policy
+    )
+    with rk.Analysis(board) as analysis:
+        assert next(iter(analysis)).lines
+
+
+def test_a_network_is_saved_and_loaded(run: rk.Run, tmp_path: Path) -> None:
+    net, planes = run.net(), np.zeros((1, 2, 3, 3), np.float32)
+    path = net.save(tmp_path / "net.safetensors")
+    for mine, theirs in zip(net(planes), rk.load_net(path)(planes), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert net.save(str(tmp_path / "net.onnx")).read_bytes()
+    half = net.save(tmp_path / "half.safetensors", half=True)
+    assert half.stat().st_size < path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "found"),
+    [
+        ("net.pt", False, "must end in .onnx or .safetensors"),
+        ("net.onnx", True, "half is for .safetensors"),
+        ("there.onnx", False, "exists already"),
+        ("missing/net.onnx", False, "there is no folder"),
+    ],
+)
+def test_a_network_is_not_saved_anywhere(
+    run: rk.Run, tmp_path: Path, name: str, half: bool, found: str
+) -> None:
+    (tmp_path / "there.onnx").write_text("mine")
+    with pytest.raises(rk.ConfigError, match=found):
+        run.net().save(tmp_path / name, half=half)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]

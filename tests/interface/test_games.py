@@ -53,7 +53,7 @@ def test_broken_rules_are_named_and_exit_with_1(rookery: Rookery, tmp_path: Path
 def test_a_file_that_is_no_rules_module_is_a_mistake(mistake: Mistake, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("NAME = 'mine'\n")
-    assert "it lacks VERSION" in mistake("games", "check", path)
+    assert "it lacks STATE" in mistake("games", "check", path)
     path.write_text("def start(state:\n")
     assert "could not be imported: SyntaxError" in mistake("games", "check", path)
 

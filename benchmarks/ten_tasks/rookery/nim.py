@@ -1,7 +1,6 @@
 """Nim: take one, two or three of seven matches; whoever takes the last one wins."""
 
-from rookery.base import compiled
-from rookery.games import LOSS, ONGOING
+from rookery.games import LOSS, ONGOING, compiled
 
 NAME = "nim"
 STATE = [("matches", "i1")]
@@ -17,7 +16,8 @@ def start(state):
 
 @compiled
 def legal(state, out):
-    out[0], out[1], out[2] = 0, 1, 2
+    for action in range(min(3, state.matches)):
+        out[action] = action
     return min(3, state.matches)
 
 

@@ -1,5 +1,6 @@
 """The games: rules in plain Python, compiled, and the checks that every game must pass."""
 
+from rookery.base import IllegalPosition, compiled
 from rookery.games.board import Board
 from rookery.games.contract.check import CheckResult, check_game, quick_check
 from rookery.games.game import (
@@ -45,11 +46,13 @@ __all__ = [
     "CheckResult",
     "Game",
     "GameRecord",
+    "IllegalPosition",
     "Repetitions",
     "State",
     "States",
     "bind_repetitions",
     "check_game",
+    "compiled",
     "count_repetitions",
     "game_names",
     "is_cpu_only",
