@@ -1,6 +1,6 @@
 # Search 64 positions of random games.
 #
-# Batches of positions are for self-play and matches, where the library plays whole games; given
+# Not offered: batches are for self-play and matches, where the library plays whole games; given
 # positions are searched one after the other.
 
 include("players.jl")
