@@ -1,6 +1,7 @@
 """Self-play and updates of a network for a pgx environment, for the other scripts."""
 
 import pickle
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from agent import search
 optimiser = optax.adam(1e-3)
 
 
+@partial(jax.jit, static_argnums=(0, 1))
 def play(env, net, params, key):
     """Play eight games to the end; return their positions and targets."""
 
@@ -31,24 +33,24 @@ def new_run(env, net):
     return params, optimiser.init(params), []
 
 
-def train(env, net, run, iterations, path):
+@partial(jax.jit, static_argnums=0)
+def update(net, params, opt_state, data):
     def loss(params, observation, policy, value, mask):
         logits, values = jax.vmap(net.apply, (None, 0))(params, observation)
         losses = optax.softmax_cross_entropy(logits, policy) + (values - value) ** 2
         return (losses * mask).sum() / mask.sum()
 
-    @jax.jit
-    def iteration(params, opt_state, key):
-        data = play(env, net, params, key)
-        for _ in range(8):
-            found, gradients = jax.value_and_grad(loss)(params, *data)
-            updates, opt_state = optimiser.update(gradients, opt_state)
-            params = optax.apply_updates(params, updates)
-        return params, opt_state, found
+    found, gradients = jax.value_and_grad(loss)(params, *data)
+    updates, opt_state = optimiser.update(gradients, opt_state)
+    return optax.apply_updates(params, updates), opt_state, found
 
+
+def train(env, net, run, iterations, path):
     params, opt_state, losses = run
     for _ in range(iterations):
-        params, opt_state, found = iteration(params, opt_state, jax.random.key(len(losses)))
+        data = play(env, net, params, jax.random.key(len(losses)))
+        for _ in range(8):
+            params, opt_state, found = update(net, params, opt_state, data)
         losses.append(float(found))
     with open(path, "wb") as file:
         pickle.dump((params, opt_state, losses), file)

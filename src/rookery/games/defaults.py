@@ -16,7 +16,7 @@ def fill_defaults(module: ModuleType) -> None:
         names.setdefault("MAX_LEGAL", names["NUM_ACTIONS"])
         if "PLANES" in names and "SYMMETRIES" not in names:
             cells = np.arange(np.prod(names["PLANES"][1:]))
-            module.SYMMETRIES = ((cells, np.arange(names["NUM_ACTIONS"])),)
+            names["SYMMETRIES"] = ((cells, np.arange(names["NUM_ACTIONS"])),)
         if "write_move" not in names:
             _number_moves(module)
     names.setdefault("show", _show_fields)
@@ -41,8 +41,8 @@ def _number_moves(module: ModuleType) -> None:
         for at in range(0, len(text), digits):
             module.play(state, module.read_move(state, text[at : at + digits]))
 
-    module.write_move = write_move
     vars(module).setdefault("read_position", read_position)
+    vars(module)["write_move"] = write_move
 
 
 def _read_what_is_written(module: ModuleType) -> None:
@@ -51,10 +51,12 @@ def _read_what_is_written(module: ModuleType) -> None:
     def read_move(state: State, text: str) -> Action:
         out = np.zeros(module.MAX_LEGAL, np.int32)
         count = module.legal(state, out) if module.outcome(state) == ONGOING else 0
-        moves = {module.write_move(state, action): action for action in out[:count].tolist()}
+        moves: dict[str, Action] = {
+            module.write_move(state, action): action for action in out[:count].tolist()
+        }
         if text not in moves:
             known = ", ".join(sorted(moves)) or "none, the game is over"
             raise IllegalPosition(f"{text!r} is not a legal move; expected one of {known}")
         return moves[text]
 
-    module.read_move = read_move
+    vars(module)["read_move"] = read_move
