@@ -19,5 +19,11 @@ class PlainNet(nn.Module):
         return self.policy(x), self.wdl(x)
 
 
-settings = {"net.kind": "plain", "selfplay.games": 8, "run.moves": 42, "run.strength_every": 0}
+settings = {
+    "net.kind": "plain",
+    "selfplay.games": 8,
+    "selfplay.simulations": 32,
+    "run.moves": 42,
+    "run.strength_every": 0,
+}
 print(rk.train("connect4", run="runs/plain", iterations=2, settings=settings))
