@@ -34,7 +34,7 @@ PRINTS = {
     "own_net": r"<Run runs/plain of connect4, 2 iterations>\n",
     "own_game": r"2\n",  # three matches, which leaves four
     "resume": r"<Run runs/connect4 of connect4, 3 iterations>\n",
-    "match": r"(?s).*Elo.*",
+    "match": r"WinDrawLoss\(wins=\d+, draws=\d+, losses=\d+\)\n",
     "plot": "",
     "export": r"connect4\.onnx\n",
 }

@@ -2,4 +2,4 @@
 
 import rookery as rk
 
-print(rk.match("runs/connect4", "random", games=10, simulations=32))
+print(rk.match("runs/connect4", "random", games=10, simulations=32).total)
