@@ -1,6 +1,6 @@
 """Players, matches between them, Elo ratings, and strength tests."""
 
-from rookery.arena.lockstep import Histories, sample_boards
+from rookery.arena.lockstep import Histories, planes, sample_boards
 from rookery.arena.match import (
     MatchPlan,
     MatchReport,
@@ -10,7 +10,7 @@ from rookery.arena.match import (
     report_match,
 )
 from rookery.arena.openings import Opening, default_plies, draw_openings, has_book
-from rookery.arena.pairs import MatchGame, Pair, play_pairs
+from rookery.arena.pairs import GamesInFlight, MatchGame, Pair, play_pairs
 from rookery.arena.player import FORFEIT, Player, choose_moves, faults_of, value_of
 from rookery.arena.players.minimax import MinimaxPlayer
 from rookery.arena.players.named import is_named_player, named_player
@@ -18,7 +18,7 @@ from rookery.arena.players.random import RandomPlayer
 from rookery.arena.players.search import SearchPlayer
 from rookery.arena.players.solver import Solver, SolverPlayer
 from rookery.arena.rating.bradley_terry import PairResults, count_pairs, rate_all
-from rookery.arena.rating.elo import expected_score
+from rookery.arena.rating.elo import EloDifference, elo_difference, expected_score
 from rookery.arena.rating.estimate import RatingEstimate
 from rookery.arena.rating.ladder import (
     Ladder,
@@ -44,7 +44,9 @@ from rookery.arena.strength.strength_test import PartResult, Percentage, Strengt
 __all__ = [
     "FORFEIT",
     "Connect4Solver",
+    "EloDifference",
     "ExhaustiveSolver",
+    "GamesInFlight",
     "Histories",
     "Ladder",
     "MatchGame",
@@ -75,6 +77,7 @@ __all__ = [
     "count_pairs",
     "default_plies",
     "draw_openings",
+    "elo_difference",
     "expected_score",
     "faults_of",
     "fit_ladder",
@@ -85,6 +88,7 @@ __all__ = [
     "named_player",
     "neighbours",
     "part_seed",
+    "planes",
     "play_pairs",
     "play_part",
     "rate_all",

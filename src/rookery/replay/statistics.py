@@ -33,6 +33,8 @@ class WindowStatistics:
     """Mean entropy of the search's policies, in nats."""
     given_rows: int = 0
     """Rows of games that were given to learn from."""
+    uniform_entropy: float = 0.0
+    """Mean entropy of equal probabilities for all legal actions, in nats."""
 
 
 def hash_states(states: Any) -> Tensor:
@@ -69,6 +71,7 @@ def window_statistics(
         duplicate_share=1.0 - len(torch.unique(hashes)) / size,
         policy_entropy=sum(_entropy(rows, chunk) for chunk in chunks) / size,
         given_rows=sum(int((iterations[chunk] == GIVEN).sum()) for chunk in chunks),
+        uniform_entropy=sum(_uniform_entropy(rows, chunk) for chunk in chunks) / size,
     )
 
 
@@ -77,4 +80,13 @@ def _entropy(rows: Rows, chunk: slice) -> float:
     policies, num_legal = as_tensor(rows.policy)[chunk], as_tensor(rows.num_legal)[chunk]
     is_legal = torch.arange(policies.shape[1], device=policies.device) < num_legal[:, None]
     entropies = torch.special.entr((policies * is_legal).double() / UNIT)
+    return _exact_sum(entropies)
+
+
+def _uniform_entropy(rows: Rows, chunk: slice) -> float:
+    """Return the sum over some of the rows of the logarithm of their number of legal actions."""
+    return _exact_sum(as_tensor(rows.num_legal)[chunk].clamp(min=1).double().log())
+
+
+def _exact_sum(entropies: Tensor) -> float:
     return int((entropies * FINE).round().long().sum()) / FINE

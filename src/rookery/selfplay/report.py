@@ -11,6 +11,16 @@ from rookery.replay import Rows, count, game_starts, hash_states
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
 
+MEANS = (
+    "mean_length",
+    "first_wins",
+    "draws",
+    "duplicate_games",
+    "value_error",
+    "even_error",
+)
+"""Figures of a report that are means over games, or shares of them."""
+
 
 @dataclass(frozen=True)
 class SelfPlayReport:
@@ -40,6 +50,10 @@ class SelfPlayReport:
     """Mean number of rows that the network computed per call."""
     useful_rows: float = 0.0
     """Share of these rows that a search needed; the others are padding or games that wait."""
+    value_error: float = 0.0
+    """Mean squared difference between the search's value and the result, in finished games."""
+    even_error: float = 0.0
+    """The same if every position were judged even: the mean squared result."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ def merge_reports(reports: Sequence[SelfPlayReport]) -> SelfPlayReport:
         return float(weighted / max(total("games"), 1))
 
     totals = {name: total(name) for name in ("games", "simulations", *Counts._fields)}
-    means = {name: mean(name) for name in ("mean_length", "first_wins", "draws", "duplicate_games")}
+    means = {name: mean(name) for name in MEANS}
     seconds = max((report.seconds for report in reports), default=0.0)
     batches = BatchCounts(
         total("batches"), sum(round(report.batches * report.mean_batch) for report in reports)
@@ -122,7 +136,13 @@ def report_rows(
         first_wins=float((results > 0).sum()) / number,
         draws=float((results == 0).sum()) / number,
         duplicate_games=(len(starts) - len(np.unique(_hash_games(rows, starts)))) / number,
+        value_error=_mean_square(rows.values - rows.results),
+        even_error=_mean_square(rows.results),
     )
+
+
+def _mean_square(numbers: NDArray[Any]) -> float:
+    return float(np.square(numbers, dtype=np.float64).sum()) / max(len(numbers), 1)
 
 
 def _hash_games(rows: Rows, starts: NDArray[np.int64]) -> NDArray[np.uint64]:

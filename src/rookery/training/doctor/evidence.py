@@ -1,0 +1,123 @@
+"""What diagnoses look at: the settings, the statistics as columns, and what probes have measured.
+
+The statistics of a run may be damaged or come from an older Rookery: a figure that is missing or is
+no finite number is NaN, and a diagnosis that needs it says nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite, nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rookery.training.config import Config
+from rookery.training.doctor.probes import Measured
+
+Line = dict[str, Any]
+Column = NDArray[np.float64]
+FEWEST, MOST, SHARE = 4, 50, 0.25
+"""The recent iterations are this share of all, within these bounds; so are the first ones."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that is known of a run."""
+
+    config: Config
+    lines: Sequence[Line]
+    """Lines of the statistics, oldest first."""
+    measured: Measured = field(default_factory=Measured)
+    """What took longer to find out."""
+
+    @cached_property
+    def iterations(self) -> list[Line]:
+        """The lines of iterations."""
+        return [line for line in self.lines if line["kind"] == "iteration"]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """The notes of the run, oldest first."""
+        return [str(line.get("note")) for line in self.lines if line["kind"] == "note"]
+
+    @property
+    def began_trained(self) -> bool:
+        """Whether the run began with the weights of another one."""
+        return any(line.get("origin") for line in self.lines if line["kind"] == "started")
+
+    @cached_property
+    def recent(self) -> slice:
+        """The last iterations, those before the last resumption left out if enough are left."""
+        number = len(self.iterations)
+        first = number - self._span
+        return slice(max(first, min(self._resumed, number - FEWEST), 0), number)
+
+    @property
+    def first(self) -> slice:
+        """As many iterations from the beginning of the run."""
+        return slice(0, self._span)
+
+    def column(self, name: str) -> Column:
+        """Return a figure of every iteration by its path, such as selfplay.games."""
+        return np.array([_number(line, name.split(".")) for line in self.iterations])
+
+    def mean(self, name: str, part: slice | None = None, *, by: str = "") -> float:
+        """Return the mean of a figure over a part, by default the recent one; NaN without any.
+
+        `by` names the figure that weights it, such as the number of games.
+        """
+        part = part or self.recent
+        values = self.column(name)[part]
+        weights = self.column(by)[part] if by else np.ones(len(values))
+        is_known = np.isfinite(values) & np.isfinite(weights) & (weights > 0)
+        if not is_known.any():
+            return nan
+        return float(np.average(values[is_known], weights=weights[is_known]))
+
+    def total(self, name: str, part: slice | None = None) -> float:
+        """Return the sum of a figure over a part, by default the recent one."""
+        return float(np.nansum(self.column(name)[part or self.recent]))
+
+    @cached_property
+    def updates(self) -> float:
+        """All updates of the run."""
+        return self.total("learning.updates", slice(None))
+
+    @cached_property
+    def durations(self) -> Column:
+        """Seconds of every iteration; NaN for the first one of a session, which compiles."""
+        seconds = self.column("seconds")
+        durations = np.diff(seconds, prepend=nan)
+        durations[[first for first in self._sessions if first < len(durations)]] = nan
+        return np.where(durations > 0, durations, nan)
+
+    @cached_property
+    def _sessions(self) -> list[int]:
+        """How many iterations had been made at the start of each session."""
+        found, made = [], 0
+        for line in self.lines:
+            found += [made] if line["kind"] in ("started", "resumed") else []
+            made += line["kind"] == "iteration"
+        return found
+
+    @property
+    def _resumed(self) -> int:
+        return self._sessions[-1] if self._sessions else 0
+
+    @property
+    def _span(self) -> int:
+        return min(max(int(SHARE * len(self.iterations)), FEWEST), MOST)
+
+
+def _number(value: Any, path: Iterable[str]) -> float:
+    """Return the number at a path of nested dicts; NaN if there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return nan
+    try:
+        return float(value) if isfinite(value) else nan
+    except OverflowError:
+        return nan
