@@ -1,6 +1,9 @@
 """Training: settings, the run folder, the training loop, actors, trainers and evaluation."""
 
 from rookery.training.config import Config, RunConfig, apply, from_json, setting_names, to_json
+from rookery.training.doctor.advising import set_option
+from rookery.training.doctor.diagnose import diagnose
+from rookery.training.doctor.finding import Advice, Figure, Finding, Severity
 from rookery.training.elo import EloHistory, EloMeasurement, history_of
 from rookery.training.evaluation.player_spec import PlayerSpec
 from rookery.training.evaluation.pool import measure_over, play_match_over
@@ -23,9 +26,12 @@ from rookery.workers import preload as _preload
 
 __all__ = [
     "RECIPES",
+    "Advice",
     "Config",
     "EloHistory",
     "EloMeasurement",
+    "Figure",
+    "Finding",
     "Identity",
     "InitialWeights",
     "Origin",
@@ -36,6 +42,7 @@ __all__ = [
     "ProgressCallback",
     "RunConfig",
     "RunFolder",
+    "Severity",
     "Space",
     "Stats",
     "Stopped",
@@ -47,6 +54,7 @@ __all__ = [
     "check_parallel",
     "default_space",
     "describe_damage",
+    "diagnose",
     "find_checkpoints",
     "from_json",
     "game_spec",
@@ -65,6 +73,7 @@ __all__ = [
     "read_identity",
     "read_space",
     "recipe_for",
+    "set_option",
     "setting_names",
     "shipped_names",
     "shipped_search",

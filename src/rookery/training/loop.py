@@ -31,6 +31,8 @@ Arrays = Mapping[str, NDArray[Any]]
 Check = Callable[[], None]
 FAILURES = (LearningDiverged, NotFinite, RuntimeError)
 """Learning that failed; torch raises RuntimeError, also if a device has no memory left."""
+LEARNING_FAILED = "learning failed"
+"""The beginning of the note about it."""
 
 
 class SelfPlay(Protocol):
@@ -305,7 +307,7 @@ class TrainingLoop:
         learning = replace(learning, learning_rate=learning.learning_rate / 2)
         self.run.adapt(
             replace(self.run.config, learning=learning),
-            f"learning failed ({error}); continuing from update {self.learner.updates} with half "
+            f"{LEARNING_FAILED} ({error}); continuing from update {self.learner.updates} with half "
             f"the learning rate, at its peak {learning.learning_rate:g}",
         )
 
