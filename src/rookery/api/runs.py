@@ -19,6 +19,7 @@ from rookery.games import Game, is_cpu_only, load_game, rules_file
 from rookery.gpu import find_devices
 from rookery.training import (
     Config,
+    Finding,
     Plan,
     ProgressCallback,
     RunFolder,
@@ -29,6 +30,7 @@ from rookery.training import (
     plan_run,
     recipe_for,
 )
+from rookery.training import diagnose as diagnose_folder
 from rookery.training import train as train_folder
 
 Settings = Mapping[str, object] | Iterable[str]
@@ -145,6 +147,15 @@ class Run:
         with self._folder.lock():
             self._folder.change(apply(self._folder.config, changes))
         return _train(RunFolder(self.path), progress)
+
+    def diagnose(self, *, quick: bool = False) -> list[Finding]:
+        """Return what is wrong with the run, worst first; nothing if all seems well.
+
+        `quick` reads the statistics only, and leaves out what takes several seconds: the network's
+        values in recent games, a match of search against the network alone, the rules of an own
+        game. A run that is too short to judge has one finding that says so.
+        """
+        return diagnose_folder(self._folder, quick=quick)
 
     def __repr__(self) -> str:
         return f"<Run {self.path} of {self.game.name}, {len(self.stats())} iterations>"

@@ -1,7 +1,7 @@
 """Training: settings, the run folder, the training loop, actors, trainers and evaluation."""
 
 from rookery.training.config import Config, RunConfig, apply, from_json, setting_names, to_json
-from rookery.training.doctor.advising import set_option
+from rookery.training.doctor.advising import can_change, set_option
 from rookery.training.doctor.diagnose import diagnose
 from rookery.training.doctor.finding import Advice, Figure, Finding, Severity
 from rookery.training.elo import EloHistory, EloMeasurement, history_of
@@ -50,6 +50,7 @@ __all__ = [
     "TrialPool",
     "TrialResult",
     "apply",
+    "can_change",
     "check_hardware",
     "check_parallel",
     "default_space",

@@ -12,6 +12,7 @@ import typer
 from rookery import __version__
 from rookery.interface.cli.analyse import analyse
 from rookery.interface.cli.checkpoint import checkpoint
+from rookery.interface.cli.doctor import doctor
 from rookery.interface.cli.eval import evaluate
 from rookery.interface.cli.export import export
 from rookery.interface.cli.failures import USAGE, explain
@@ -49,6 +50,7 @@ COMMANDS = {
     "scale": scale,
     "tune": tune,
     "watch": watch,
+    "doctor": doctor,
     "plot": plot,
     "play": play,
     "eval": evaluate,

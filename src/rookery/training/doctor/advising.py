@@ -5,6 +5,9 @@ from shlex import quote
 from rookery.training.config import Config
 from rookery.training.doctor.finding import Advice
 
+FIXED = ("selfplay.games", "selfplay.max_plies")
+"""Settings that are fixed in a run, besides those of the network."""
+
 
 def change(config: Config, setting: str, value: object, why: str) -> Advice:
     """Return the advice to change a setting, by its dotted name; `why` says what that does."""
@@ -17,6 +20,11 @@ def raise_to(config: Config, setting: str, value: float, why: str) -> tuple[Advi
     """Return the advice to raise a number, or none if it is as high already."""
     advice = change(config, setting, value, why)
     return (advice,) if float(advice.present) < value else ()
+
+
+def can_change(setting: str) -> bool:
+    """Return whether a run can go on with another value; see `RunFolder.check_change`."""
+    return not (setting.startswith("net.") or setting in FIXED)
 
 
 def do(text: str) -> Advice:

@@ -7,7 +7,7 @@ from rookery.base import FileDamaged
 from rookery.training.doctor import games, learning, policy, rules, speed, value
 from rookery.training.doctor.evidence import Evidence, Line
 from rookery.training.doctor.finding import Figure, Finding, Severity, worst_first
-from rookery.training.doctor.probes import Measured, measure
+from rookery.training.doctor.probes import measure
 from rookery.training.store.folder import RunFolder
 from rookery.training.store.stats import Stats
 
