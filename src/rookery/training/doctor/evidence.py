@@ -61,7 +61,14 @@ class Evidence:
 
     def column(self, name: str) -> Column:
         """Return a figure of every iteration by its path, such as selfplay.games."""
-        return np.array([_number(line, name.split(".")) for line in self.iterations])
+        if name not in self._columns:
+            path = name.split(".")
+            self._columns[name] = np.array([_number(line, path) for line in self.iterations])
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        return {}
 
     def mean(self, name: str, part: slice | None = None, *, by: str = "") -> float:
         """Return the mean of a figure over a part, by default the recent one; NaN without any.

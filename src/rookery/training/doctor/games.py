@@ -1,6 +1,6 @@
 """Diagnoses of the games of self-play."""
 
-from math import sqrt
+from math import log, sqrt
 
 from rookery.training.doctor.advising import change, raise_to
 from rookery.training.doctor.evidence import Evidence
@@ -9,6 +9,8 @@ from rookery.training.doctor.finding import SHARE, Advice, Figure, Finding, Seve
 MIN_GAMES = 50
 MANY_DUPLICATES, MOST_DUPLICATES = 0.3, 0.6
 """Shares of duplicate games; healthy runs of Tic-Tac-Toe, the smallest game, have up to 0.19."""
+LINES_PER_GAME = 10
+"""Lines of play per game of an iteration; with fewer, games repeat by chance."""
 ONE_RESULT = 0.98
 """Share of games with the same result."""
 RESIGN_ERRORS = 0.05
@@ -22,14 +24,18 @@ def duplicate_games(evidence: Evidence) -> Finding | None:
     share = evidence.mean("selfplay.duplicate_games", by="selfplay.games")
     if games < MIN_GAMES or not share > MANY_DUPLICATES:
         return None
+    why = (
+        Figure("games that equal another one", share, SHARE, "at most 30 %"),
+        Figure("games looked at", games),
+    )
+    if _is_tiny(evidence):
+        text = "The game has so few lines of play that many games of self-play are the same."
+        return Finding("duplicate-games", Severity.NOTE, text, why)
     return Finding(
         "duplicate-games",
         Severity.PROBLEM if share > MOST_DUPLICATES else Severity.WARNING,
         "Many games of self-play are the same, move for move: the run learns little from them.",
-        (
-            Figure("games that equal another one", share, SHARE, "at most 30 %"),
-            Figure("games looked at", games),
-        ),
+        why,
         _more_variety(evidence),
     )
 
@@ -86,6 +92,13 @@ def resignation_errors(evidence: Evidence) -> Finding | None:
             ),
         ),
     )
+
+
+def _is_tiny(evidence: Evidence) -> bool:
+    """Return whether the game has about as few lines of play as an iteration has games."""
+    plies = evidence.mean("selfplay.mean_length", by="selfplay.games")
+    lines = evidence.mean("window.uniform_entropy") * plies  # the logarithm of their number
+    return lines < log(LINES_PER_GAME * max(evidence.mean("selfplay.games"), 1))
 
 
 def _more_variety(evidence: Evidence) -> tuple[Advice, ...]:
