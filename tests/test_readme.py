@@ -24,6 +24,7 @@ PAGES = (
     *("README.md", "docs/index.md", "docs/guide.md", *GAMES),
     *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "docs/reliability.md"),
     *("docs/learning.md", "docs/cluster.md", "docs/troubleshooting.md", "docs/openspiel.md"),
+    "docs/doctor.md",
     "CONTRIBUTING.md",
 )
 LINKED = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))
@@ -92,6 +93,9 @@ COMMANDS = {
     "export runs/tictactoe-demo tictactoe.onnx": Entry("planes [N, 2, 3, 3] float32"),
     "export connect4 connect4.onnx": Entry("policy [N, 7] logits"),
     "export runs/tictactoe-demo tictactoe.safetensors --half": Entry("in tictactoe.safetensors"),
+    "doctor runs/tictactoe-demo": Entry("too short to judge"),
+    "doctor runs/tictactoe-demo --quick": Entry("too short to judge"),
+    "doctor runs/tictactoe-demo --json": Entry('"findings": [{"name": "too-short"'),
     "watch runs/tictactoe-demo": Entry("elapsed"),
     "watch runs/tictactoe-demo --once": Entry("useful"),
     '.venv/bin/pip install ".[plot]"': Entry("plot = ["),
@@ -304,6 +308,12 @@ def test_python_of_an_exported_net_works(
     (snippet,) = blocks("docs/export.md", "python")
     exec(compile(snippet, "docs/export.md", "exec"), {"__name__": "export"})
     assert blocks("docs/export.md", "text")[0] in capsys.readouterr().out
+
+
+def test_python_of_the_doctor_works(newcomer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = blocks("docs/doctor.md", "python")
+    exec(compile(snippet, "docs/doctor.md", "exec"), {"__name__": "doctor"})
+    assert "note too-short" in capsys.readouterr().out
 
 
 def test_the_game_of_the_docs_is_short_and_keeps_the_contract(newcomer: Path) -> None:
