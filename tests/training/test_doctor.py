@@ -183,7 +183,9 @@ def test_a_value_head_that_does_not_learn_is_found(trained: Trained) -> None:
 
 def test_one_result_is_found(trained: Trained) -> None:
     """Games of three plies, which nobody can have won."""
-    found = by_name(diagnose(trained("selfplay.max_plies=4", "selfplay.opening_share=0"), quick=True))
+    found = by_name(
+        diagnose(trained("selfplay.max_plies=4", "selfplay.opening_share=0"), quick=True)
+    )
     assert values(found["one-result"])["selfplay.max_plies"] == "8"
 
 
@@ -225,7 +227,12 @@ def test_crafted_lost_time_is_found(crafted: Crafted) -> None:
 
 
 def test_crafted_stale_data_is_found(crafted: Crafted) -> None:
-    kept = {"window.rows": 1e5, "window.rows_made": 1e5, "learning.updates": 100, "learning.rows": 0}
+    kept = {
+        "window.rows": 1e5,
+        "window.rows_made": 1e5,
+        "learning.updates": 100,
+        "learning.rows": 0,
+    }
     settings = ["replay.window_min=200000", "replay.window_max=200000"]
     found = by_name(crafted(kept, *settings, repeat=5))
     assert values(found["stale-data"]) == {"replay.window_min": "25000"}

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from math import ceil
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -95,12 +96,21 @@ def _commands(run: "Run", findings: "list[Finding]") -> list[str]:
     from rookery.interface.formatting import program
     from rookery.training import can_change, set_option
 
-    advice = {each.setting: each for finding in findings for each in finding.advice if each.setting}
+    advice: dict[str, Advice] = {}
+    for each in (each for finding in findings for each in finding.advice if each.setting):
+        advice.setdefault(each.setting, each)
     later = [set_option(each) for each in advice.values() if can_change(each.setting)]
     anew = [set_option(each) for each in advice.values() if not can_change(each.setting)]
     lines = []
     if later:
-        lines = [f"Continue with: {program()} resume {quote(str(run.path))} {' '.join(later)}"]
+        resume = f"{program()} resume {quote(str(run.path))}{_longer(run)}"
+        lines = [f"Continue with: {resume} {' '.join(later)}"]
     if anew:
         lines.append(f"A new run alone can have: {' '.join(anew)}")
     return lines
+
+
+def _longer(run: "Run") -> str:
+    """Return the option that continues a finished run, twice as long; empty if it has not ended."""
+    last = run.stats().lines[-1]
+    return f" --minutes {ceil(2 * last['seconds'] / 60)}" if last["kind"] == "finished" else ""

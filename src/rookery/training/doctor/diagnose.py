@@ -1,6 +1,7 @@
 """All diagnoses, and the doctor who makes them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rookery.base import FileDamaged
@@ -47,9 +48,7 @@ def diagnose(folder: RunFolder, *, quick: bool = False) -> list[Finding]:
     evidence = Evidence(folder.config, lines)
     is_long = too_short(evidence) is None
     if not quick:
-        simulations = policy.simulations_per_move(evidence) if is_long else 0
-        measured = measure(folder, simulations=round(simulations), can_judge=is_long)
-        evidence = Evidence(folder.config, lines, measured)
+        evidence = Evidence(folder.config, lines, measure(folder, can_judge=is_long))
     return findings(evidence)
 
 
@@ -58,7 +57,7 @@ def findings(evidence: Evidence) -> list[Finding]:
     short = too_short(evidence)
     made = [] if short else [diagnosis(evidence) for diagnosis in DIAGNOSES]
     made += [diagnosis(evidence) for diagnosis in AT_ANY_LENGTH]
-    return worst_first([each for each in (*made, short) if each is not None])
+    return worst_first([_with_changes(each) for each in (*made, short) if each is not None])
 
 
 def too_short(evidence: Evidence) -> Finding | None:
@@ -75,6 +74,12 @@ def too_short(evidence: Evidence) -> Finding | None:
             Figure("updates", evidence.updates, "", f"at least {MIN_UPDATES}"),
         ),
     )
+
+
+def _with_changes(finding: Finding) -> Finding:
+    """Return a finding without the advice to set what is set already."""
+    kept = [each for each in finding.advice if not each.setting or each.value != each.present]
+    return replace(finding, advice=tuple(kept))
 
 
 def _read(run: Path) -> Sequence[Line]:

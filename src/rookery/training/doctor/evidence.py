@@ -7,7 +7,7 @@ no finite number is NaN, and a diagnosis that needs it says nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite, nan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ Line = dict[str, Any]
 Column = NDArray[np.float64]
 FEWEST, MOST, SHARE = 4, 50, 0.25
 """The recent iterations are this share of all, within these bounds; so are the first ones."""
+
+LARGEST = 1e15
+"""No figure is as large."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Evidence:
         """Return a figure of every iteration by its path, such as selfplay.games."""
         if name not in self._columns:
             path = name.split(".")
-            self._columns[name] = np.array([_number(line, path) for line in self.iterations])
+            self._columns[name] = np.array([number_at(line, path) for line in self.iterations])
         return self._columns[name]
 
     @cached_property
@@ -118,13 +121,10 @@ class Evidence:
         return min(max(int(SHARE * len(self.iterations)), FEWEST), MOST)
 
 
-def _number(value: Any, path: Iterable[str]) -> float:
-    """Return the number at a path of nested dicts; NaN if there is none."""
+def number_at(value: Any, path: Iterable[str]) -> float:
+    """Return the number at a path of nested dicts; NaN if there is none, or one beyond reason."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return nan
-    try:
-        return float(value) if isfinite(value) else nan
-    except OverflowError:
-        return nan
+    return float(value) if abs(value) < LARGEST else nan

@@ -71,7 +71,9 @@ def resignation_errors(evidence: Evidence) -> Finding | None:
     """Players resign games that they would not have lost."""
     checks = evidence.total("selfplay.resign_checks")
     errors = evidence.total("selfplay.resign_errors")
-    if checks < MIN_CHECKS or _lower_bound(errors, checks) <= RESIGN_ERRORS:
+    if checks < MIN_CHECKS or not 0 <= errors <= checks:
+        return None
+    if _lower_bound(errors, checks) <= RESIGN_ERRORS:
         return None
     present = evidence.config.selfplay.resign
     higher = round(1 - (1 - present) / 2, 3) if present < 0.99 else 0.0

@@ -20,7 +20,7 @@ from rookery.arena import (
     has_book,
     planes,
 )
-from rookery.base import ConfigError, numbered_files
+from rookery.base import ConfigError, FileDamaged, numbered_files
 from rookery.games import CheckResult, Game, States, check_game
 from rookery.nets import CpuEvaluator
 from rookery.replay import GIVEN, concatenate, count, game_starts, read_shard
@@ -38,6 +38,8 @@ NOISE = 2.0
 PAIRS = 32
 MIN_PAIRS = 12
 MATCH_SECONDS = 15.0
+MOST_SIMULATIONS = 64
+"""Per move in this match, also in runs with more: one ply of all games must not take long."""
 RULES_GAMES = 20
 
 Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -95,7 +97,7 @@ class Measured:
     rules: tuple[CheckResult, ...] = ()
 
 
-def measure(folder: RunFolder, *, simulations: int, can_judge: bool) -> Measured:
+def measure(folder: RunFolder, *, can_judge: bool) -> Measured:
     """Run the probes; those of the network only if the run is long enough to judge."""
     rules = check_rules(folder.game)
     if not can_judge or not folder.stored_weights():
@@ -105,7 +107,7 @@ def measure(folder: RunFolder, *, simulations: int, can_judge: bool) -> Measured
     evaluator = CpuEvaluator(net, shape, backend="float32", batch_size=BATCH)
     return Measured(
         reliability=measure_reliability(folder, evaluator),
-        search=measure_search(folder, evaluator, simulations=simulations),
+        search=measure_search(folder, evaluator),
         rules=rules,
     )
 
@@ -149,11 +151,13 @@ def reliability_bins(
     return tuple(found)
 
 
-def measure_search(
-    folder: RunFolder, evaluator: CpuEvaluator, *, simulations: int
-) -> SearchGain | None:
-    """Play the network with search against the network alone until the time is over."""
-    game, seed, end = folder.game, folder.config.run.seed, time.monotonic() + MATCH_SECONDS
+def measure_search(folder: RunFolder, evaluator: CpuEvaluator) -> SearchGain | None:
+    """Play the network with search against the network alone until the time is over.
+
+    The first ply does not count: it may compile.
+    """
+    game, seed = folder.game, folder.config.run.seed
+    simulations = min(folder.config.selfplay.max_simulations(), MOST_SIMULATIONS)
     searching, alone = (
         SearchPlayer(
             game, evaluator, config=folder.config.search, simulations=number, seed=seed, name=""
@@ -168,6 +172,8 @@ def measure_search(
     in_flight = GamesInFlight(game, searching, [alone], PAIRS)
     for slot, opening in enumerate(openings):
         in_flight.start_pair(slot, opening, 0)
+    in_flight.play_ply()
+    end = time.monotonic() + MATCH_SECONDS
     while in_flight.play_ply() and time.monotonic() < end:
         pass
     pairs = [pair for _, pair in in_flight.take_finished()]
@@ -182,7 +188,12 @@ def _recent_rows(folder: RunFolder) -> tuple[States, NDArray[np.int8], NDArray[n
     """Return positions of the newest games of self-play, their results and their games."""
     parts, total = [], 0
     for path in reversed(numbered_files(folder.path / "replay").values()):
-        rows = read_shard(path, game=folder.game)
+        try:
+            rows = read_shard(path, game=folder.game)
+        except FileDamaged:
+            if path.exists():
+                raise
+            break  # the run trains on, and has just deleted it
         if count(rows) and not (rows.iterations == GIVEN).any():
             parts.append(rows)
             total += count(rows)

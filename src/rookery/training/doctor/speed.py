@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rookery.training.doctor.advising import change, do, raise_to
-from rookery.training.doctor.evidence import Evidence
+from rookery.training.doctor.evidence import Evidence, number_at
 from rookery.training.doctor.finding import SHARE, Advice, Figure, Finding, Severity
 
 WAITED = 0.6
@@ -150,23 +151,20 @@ def time_shares(evidence: Evidence) -> dict[str, float]:
     return shares
 
 
-def _seconds(evidence: Evidence, is_known: np.ndarray) -> Iterator[tuple[str, float]]:
+def _seconds(evidence: Evidence, is_known: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
     """Yield the parts of the time and the seconds that they took in some iterations."""
     yield "self-play", float(np.nansum(evidence.column("selfplay.seconds")[is_known]))
     rows, rate = (evidence.column(f"learning.{name}") for name in ("rows", "rows_per_second"))
     with np.errstate(divide="ignore", invalid="ignore"):
         learning = rows / rate
     yield "learning", float(np.nansum(np.where(np.isfinite(learning), learning, 0)[is_known]))
-    measured = [line for line in evidence.lines if line["kind"] in ("strength", "elo")]
-    last = evidence.iterations[-1]["iteration"]  # what is measured after it has no iteration
-    yield (
-        "measuring strength",
-        sum(
-            float(line["took"])
-            for line in measured
-            if isinstance(line.get("took"), int | float) and line["iteration"] < last
-        ),
-    )
+    last = evidence.iterations[-1]["iteration"]  # what was measured after it is in no iteration
+    took = [
+        number_at(line, ["took"])
+        for line in evidence.lines
+        if line["kind"] in ("strength", "elo") and line["iteration"] < last
+    ]
+    yield "measuring strength", float(np.nansum(took))
 
 
 def _num_actors(evidence: Evidence) -> float:
