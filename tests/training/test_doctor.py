@@ -47,12 +47,12 @@ SHORT = [
 SMALL = [
     *SHORT,
     "run.iterations=12",
-    "net.width=16",
+    "net.width=8",
     "net.depth=1",
-    "selfplay.games=64",
-    "selfplay.simulations=16",
-    "replay.window_min=3000",
-    "learning.batch_size=64",
+    "selfplay.games=32",
+    "selfplay.simulations=8",
+    "replay.window_min=1500",
+    "learning.batch_size=32",
 ]
 Trained = Callable[..., RunFolder]
 Crafted = Callable[..., list[Finding]]
@@ -216,7 +216,7 @@ def test_crafted_idle_gpu_is_found_with_where_the_time_goes(crafted: Crafted) ->
     found = by_name(crafted({"device.busy": 0.2}))["idle-device"]
     labels = [figure.label for figure in found.why]
     assert "time spent on self-play" in labels and "time spent on learning" in labels
-    assert values(found)["selfplay.games"] == "256"
+    assert values(found)["selfplay.games"] == "128"
     assert crafted({"device.busy": 0.95}) == []
 
 
