@@ -151,7 +151,11 @@ def test_every_recipe_is_healthy(recipe: str, tmp_path: Path) -> None:
         (["replay.window_min=300", "replay.window_max=300"], "small-window", "replay.window_min"),
         (["selfplay.simulations=1"], "few-simulations", "selfplay.simulations"),
         (["search.c_scale=20"], "low-entropy", "search.c_scale"),
-        (["search.c_scale=0.01"], "flat-entropy", "search.c_scale"),
+        (
+            ["search.c_scale=0.01", "learning.batch_size=8", "run.iterations=16"],
+            "flat-entropy",
+            "search.c_scale",
+        ),
         (
             ["selfplay.resign=0.05", "selfplay.resign_check=0.5"],
             "resignation-errors",

@@ -21,6 +21,8 @@ Column = NDArray[np.float64]
 FEWEST, MOST, SHARE = 4, 50, 0.25
 """The recent iterations are this share of all, within these bounds; so are the first ones."""
 
+MANY_UPDATES = 1000
+"""Until then the network may know nothing yet, also in a healthy run."""
 LARGEST = 1e15
 """No figure is as large."""
 

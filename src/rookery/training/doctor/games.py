@@ -3,7 +3,7 @@
 from math import log, sqrt
 
 from rookery.training.doctor.advising import change, raise_to
-from rookery.training.doctor.evidence import Evidence
+from rookery.training.doctor.evidence import MANY_UPDATES, Evidence
 from rookery.training.doctor.finding import SHARE, Advice, Figure, Finding, Severity
 
 MIN_GAMES = 50
@@ -56,7 +56,7 @@ def one_result(evidence: Evidence) -> Finding | None:
     length = evidence.mean("selfplay.mean_length", by="selfplay.games")
     return Finding(
         "one-result",
-        Severity.WARNING,
+        Severity.NOTE if share == draws and evidence.updates < MANY_UPDATES else Severity.WARNING,
         f"Nearly all games are {label}: the value head has nothing to tell apart.",
         (
             Figure(f"games {label}", share, SHARE, "below 98 %"),

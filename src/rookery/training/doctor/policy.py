@@ -1,7 +1,7 @@
 """Diagnoses of policies and of the search that makes them."""
 
 from rookery.training.doctor.advising import change, do, raise_to
-from rookery.training.doctor.evidence import Evidence
+from rookery.training.doctor.evidence import MANY_UPDATES, Evidence
 from rookery.training.doctor.finding import SHARE, Advice, Figure, Finding, Severity
 
 LOW_ENTROPY = 0.06
@@ -37,7 +37,9 @@ def low_entropy(evidence: Evidence) -> Finding | None:
 def flat_entropy(evidence: Evidence) -> Finding | None:
     """The search's policies stay as undecided as those of the untrained network."""
     first, last = (_relative_entropy(evidence, part) for part in (evidence.first, evidence.recent))
-    if evidence.began_trained or not (last > STILL_HIGH and last > FLAT_ENTROPY * first):
+    if evidence.began_trained or evidence.updates < MANY_UPDATES:
+        return None
+    if not (last > STILL_HIGH and last > FLAT_ENTROPY * first):
         return None
     return Finding(
         "flat-entropy",

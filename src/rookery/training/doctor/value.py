@@ -1,7 +1,7 @@
 """Diagnoses of the value head."""
 
 from rookery.training.doctor.advising import change, do, raise_to
-from rookery.training.doctor.evidence import Evidence
+from rookery.training.doctor.evidence import MANY_UPDATES, Evidence
 from rookery.training.doctor.finding import SHARE, Advice, Figure, Finding, Severity
 
 CALIBRATION_ERROR, LARGE_ERROR = 0.06, 0.15
@@ -9,8 +9,9 @@ CALIBRATION_ERROR, LARGE_ERROR = 0.06, 0.15
 WORST_BINS = 3
 USELESS, MISLEADING = 1.0, 1.2
 """Error of the search's values, relative to calling every position even."""
-MANY_UPDATES = 1000
-"""Until then values may know nothing yet."""
+MIN_EXCESS = 0.1
+"""By which the error must be larger: where most games are drawn, both errors are small."""
+MIN_UPDATES = 200
 
 
 def value_not_calibrated(evidence: Evidence) -> Finding | None:
@@ -48,17 +49,18 @@ def value_and_result_disagree(evidence: Evidence) -> Finding | None:
     error = evidence.mean("selfplay.value_error", by="selfplay.games")
     even = evidence.mean("selfplay.even_error", by="selfplay.games")
     relative = error / even if even > 0 else float("nan")
-    limit = USELESS if evidence.updates >= MANY_UPDATES else MISLEADING
-    if not relative > limit:
+    is_misleading = relative > MISLEADING and error - even > MIN_EXCESS
+    is_useless = relative > USELESS and evidence.updates >= MANY_UPDATES
+    if evidence.updates < MIN_UPDATES or not (is_misleading or is_useless):
         return None
     return Finding(
         "value-and-result-disagree",
-        Severity.PROBLEM if relative > MISLEADING else Severity.WARNING,
+        Severity.PROBLEM if is_misleading else Severity.WARNING,
         "The search's values say less about the results of games than calling each game even.",
         (
             Figure("mean squared error of values", error),
             Figure("the same for a value of 0", even),
-            Figure("the first relative to the second", relative, SHARE, f"at most {limit:.0%}"),
+            Figure("the first relative to the second", relative, SHARE, "below 100 %"),
         ),
         _better_values(evidence),
     )
