@@ -198,7 +198,7 @@ def rows_per_new_row(evidence: Evidence) -> float:
 def new_rows_per_iteration(evidence: Evidence) -> float:
     """Return the mean number of rows that a recent iteration adds; NaN if that is not known."""
     made = np.append(0.0, evidence.column("window.rows_made"))
-    first, end = evidence.recent.start, evidence.recent.stop
+    first, end = int(evidence.recent.start), int(evidence.recent.stop)
     return float(made[end] - made[first]) / max(end - first, 1)
 
 

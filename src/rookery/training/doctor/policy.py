@@ -127,7 +127,7 @@ def _more_simulations(evidence: Evidence) -> tuple[Advice, ...]:
 
 def _explore_more(evidence: Evidence) -> tuple[Advice, ...]:
     config = evidence.config
-    lower = ()
+    lower: tuple[Advice, ...] = ()
     if config.search.method == "gumbel" and config.search.c_scale > 0.5:
         lower = (change(config, "search.c_scale", 0.5, "let values count less in policies"),)
     noise: tuple[Advice, ...] = ()

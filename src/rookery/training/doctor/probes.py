@@ -144,7 +144,7 @@ def reliability_bins(
         rows = np.flatnonzero(bins == number)
         if len(rows) > 1:
             gaps = scored[rows] - predicted[rows]
-            sums = np.bincount(games[rows], weights=gaps - gaps.mean())
+            sums = np.bincount(games[rows], weights=gaps)  # not centred: one game proves nothing
             error = float(np.sqrt(np.square(sums).sum())) / len(rows)
             means = float(predicted[rows].mean()), float(scored[rows].mean())
             found.append(Bin(*means, len(rows), NOISE * error))
