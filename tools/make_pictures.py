@@ -1,0 +1,219 @@
+"""Make the pictures of the documentation: diagrams, boards, terminals and curves of real runs.
+
+    python tools/make_pictures.py            all of them; the runs take some minutes on two cores
+    python tools/make_pictures.py gpu-waves  some of them
+
+Runs are kept in runs/pictures and used again. Needs the extra `plot`.
+"""
+
+import argparse
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+from diagrams import DIAGRAMS
+from drawing import FONT
+from rich.console import Console
+from rich.text import Text
+
+import rookery as rk
+from rookery.interface.watch import watch_run
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+FOLDER = ROOT / "runs" / "pictures"
+"""Where the runs are, and the files of the tutorials that they use."""
+COLUMNS = 92
+MARGIN = 16
+TERMINAL = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Consolas, 'DejaVu Sans Mono', monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-title {{ font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 18px; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+"""A terminal, in fonts that every system has."""
+SMALL = (
+    *("--set", "net.width=16", "--set", "net.depth=2", "--set", "selfplay.games=64"),
+    *("--set", "selfplay.simulations=16", "--set", "run.moves=16", "--set", "run.elo_games=0"),
+    *("--set", "replay.window_min=4000", "--set", "learning.batch_size=128", "--minutes", "0"),
+)
+"""Settings of runs that learn something visible within a minute or two."""
+RUNS = {
+    "tictactoe-demo": ("tictactoe", "--set", "run.strength_every=2"),
+    "connect4": ("connect4", *SMALL, "--iterations", "40", "--set", "run.strength_every=4"),
+    "breakthrough": (
+        *("breakthrough.py", *SMALL, "--iterations", "30", "--set", "run.strength_every=5"),
+        *("--set", "run.strength_simulations=8"),
+    ),
+    "gated": ("tictactoe", "--set", "net.kind=gated", "--set", "run.strength_every=2"),
+}
+"""What each run trains."""
+FILES = {"breakthrough.py": "tutorial-own-game.md", "gated_net.py": "tutorial-net.md"}
+"""Files that tutorials show, and their pages."""
+
+
+def rookery(*words: str, typed: str = "") -> str:
+    """Run a command of Rookery where the runs are, and return what it prints."""
+    variables = {"COLUMNS": str(COLUMNS), "ROOKERY_PLUGINS": "gated_net"}
+    done = subprocess.run(
+        [sys.executable, "-m", "rookery", *words],
+        cwd=FOLDER,
+        env={**os.environ, **variables},
+        input=typed,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def run_folder(name: str) -> Path:
+    """Return the folder of a run, trained if it does not exist."""
+    if not (FOLDER / name).exists():
+        print(f"training {name}", flush=True)
+        rookery("train", *RUNS[name], "--run", name)
+    return FOLDER / name
+
+
+def write_tutorial_files() -> None:
+    """Write the rules and networks that the tutorials show."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, page in FILES.items():
+        text = (ROOT / "docs" / page).read_text("ascii")
+        (found,) = re.findall(rf'^```python title="{name}"\n(.*?)^```', text, re.S | re.M)
+        (FOLDER / name).write_text(found)
+
+
+def board(name: str, position: str) -> str:
+    """Return a board on a light card."""
+    return on_card([rk.Board(name, position).svg()], [""])
+
+
+def on_card(boards: Sequence[str], captions: Sequence[str]) -> str:
+    """Return boards side by side, with a line of text below each."""
+    sizes = [tuple(map(int, re.findall(r'(?:width|height)="(\d+)"', svg)[:2])) for svg in boards]
+    tallest = max(height for _, height in sizes)
+    below = 30 if any(captions) else 0
+    shapes, x = [], MARGIN
+    for svg, (width, height), caption in zip(boards, sizes, captions, strict=True):
+        y = MARGIN + (tallest - height) // 2
+        shapes.append(svg.replace("<svg ", f'<svg x="{x}" y="{y}" ', 1))
+        shapes.append(
+            f'<text x="{x + width / 2}" y="{MARGIN + tallest + 24}" text-anchor="middle" '
+            f'font-size="15" fill="#22313a">{escape(caption)}</text>'
+        )
+        x += width + 2 * MARGIN
+    width, height = x - MARGIN, tallest + 2 * MARGIN + below
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}" role="img" font-family="{FONT}">',
+            f'<rect width="{width}" height="{height}" rx="10" fill="#ffffff"/>',
+            *shapes,
+            "</svg>\n",
+        ]
+    )
+
+
+def games() -> str:
+    """Return a position of each bundled game that its network has played."""
+    boards = [rk.Board("tictactoe", "159"), *(played(name, 14) for name in ("connect4", "chess"))]
+    return on_card([each.svg() for each in boards], ["Tic-Tac-Toe", "Connect Four", "Chess"])
+
+
+def played(name: str, plies: int) -> rk.Board:
+    """Return the position after some moves of the bundled network."""
+    found, net = rk.Board(name), rk.load_net(name)
+    for _ in range(plies):
+        found.push(rk.analyse(found, net, simulations=100).move)
+    return found
+
+
+def panel(name: str) -> str:
+    """Return what `rookery watch` shows of a run."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    here = Path.cwd()
+    os.chdir(run_folder(name).parent)  # the title of the panel is the path
+    watch_run(Path(name), console, once=True)
+    os.chdir(here)
+    return console.export_svg(title=f"rookery watch {name}", code_format=TERMINAL, unique_id=name)
+
+
+def terminal(name: str, command: str, typed: str = "") -> str:
+    """Return a terminal with a command, what is typed and what it prints."""
+    text = rookery(*command.split()[1:], typed=typed)
+    for line in typed.splitlines():  # a terminal echoes what is typed
+        text = text.replace("your move: \n", f"your move: {line}\n", 1)
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    console.print(Text(f"$ {command}", style="bold"))
+    console.print(Text(text.rstrip()))
+    return console.export_svg(title="", code_format=TERMINAL, unique_id=name)
+
+
+def plot(*runs: str, what: str) -> str:
+    """Return the curves of runs."""
+    out = FOLDER / "plot.svg"
+    out.unlink(missing_ok=True)
+    names = [run_folder(run).name for run in runs]
+    rookery("plot", *names, "--out", out.name, "--x", "games", "--what", what)
+    return out.read_text("utf-8")
+
+
+REAL: dict[str, Callable[[], str]] = {
+    "games": games,
+    "demo-panel": lambda: panel("tictactoe-demo"),
+    "demo-curves": lambda: plot("tictactoe-demo", what="strength,loss"),
+    "demo-eval": lambda: terminal("demo-eval", "rookery eval tictactoe-demo"),
+    "connect4-play": lambda: terminal("play", "rookery play connect4", "4\nhint\nquit\n"),
+    "connect4-panel": lambda: panel("connect4"),
+    "connect4-curves": lambda: plot("connect4", what="strength,loss"),
+    "connect4-board": lambda: board("connect4", "4453"),
+    "breakthrough-board": lambda: board(str(FOLDER / "breakthrough.py"), "b2c3e5d4"),
+    "breakthrough-curves": lambda: plot("breakthrough", what="strength,loss"),
+    "net-curves": lambda: plot("tictactoe-demo", "gated", what="strength,loss"),
+}
+"""Pictures that are made from runs, positions and commands."""
+MAKERS: dict[str, Callable[[], str]] = {
+    **{name: lambda draw=draw: draw().svg() for name, draw in DIAGRAMS.items()},
+    **REAL,
+}
+
+
+def main() -> None:
+    """Make the pictures that are asked for."""
+    parser = argparse.ArgumentParser(description="Make the pictures of the documentation.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MAKERS))
+    names = parser.parse_args().names or list(MAKERS)
+    if unknown := set(names) - set(MAKERS):
+        parser.error(f"unknown pictures: {', '.join(sorted(unknown))}")
+    write_tutorial_files()
+    for name in names:
+        path = PICTURES / f"{name}.svg"
+        path.write_text(MAKERS[name](), encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
