@@ -200,8 +200,8 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-ENVIRONMENT = ("export ", "ray ", "pip install ")
-"""Lines that prepare the machines of a cluster."""
+ENVIRONMENT = ("export ", "ray ", "pip install ", "source ")
+"""Lines that prepare a terminal, or the machines of a cluster."""
 
 
 def shell_lines() -> list[str]:

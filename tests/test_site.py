@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import rookery
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+PICTURES = [f"pictures/{path.name}" for path in (DOCS / "pictures").iterdir()]
 PARTS = ["Start", "Tutorials", "How-to", "Reference", "Explanation", "Results"]
 
 
@@ -35,7 +37,8 @@ def test_links_stay_within_the_site(page: str) -> None:
     """tests/test_readme.py checks their headings."""
     for link in re.findall(r"\]\(([^):]+)\)", (DOCS / page).read_text("ascii")):
         name = link.partition("#")[0]
-        assert not name or (Path(page).parent / name).as_posix() in PAGES, f"{page}: {link}"
+        target = (Path(page).parent / name).as_posix()
+        assert not name or target in (*PAGES, *PICTURES), f"{page}: {link}"
 
 
 def test_the_api_page_has_every_public_name_once() -> None:
@@ -50,6 +53,55 @@ def test_the_examples_page_shows_every_script_once() -> None:
     shown = re.findall(r'^--8<-- "(\S+)"$', text, re.MULTILINE)
     assert sorted(shown) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
     assert all(path.name in text for path in (ROOT / "examples").glob("*.ipynb"))
+
+
+LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "src", "object": "data"}
+"""Elements that a browser loads, and where their address is."""
+
+
+class Loads(HTMLParser):
+    """Collects what a page loads from other hosts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the address of an element that a browser loads; links to click are no loads."""
+        values = dict(attrs)
+        name = LOADED.get(tag, "href" if tag == "link" else "")
+        if values.get("rel") != "canonical" and is_elsewhere(values.get(name) or ""):
+            self.found.append(f"<{tag}> {values[name]}")
+
+
+def is_elsewhere(address: str) -> bool:
+    return address.startswith("//") or "://" in address
+
+
+def loads_of(site: Path) -> list[str]:
+    """Return what the pages and style sheets of a built site load from other hosts."""
+    found = []
+    for path in site.rglob("*.html"):
+        parser = Loads()
+        parser.feed(path.read_text("utf-8"))
+        found += [f"{path.name}: {each}" for each in parser.found]
+    for path in site.rglob("*.css"):
+        addresses = re.findall(r"(?:@import\s*|url\()\s*[\"']?([^\"')]+)", path.read_text("utf-8"))
+        found += [f"{path.name}: {each}" for each in addresses if is_elsewhere(each)]
+    return found
+
+
+def test_loads_from_other_hosts_are_found(tmp_path: Path) -> None:
+    """Links that a person clicks are allowed."""
+    (tmp_path / "page.html").write_text(
+        '<a href="https://a.org"></a><img src="https://b.org/x.png"><link href="//c.org/x.css">'
+        '<script src="here.js"></script>'
+    )
+    (tmp_path / "style.css").write_text(
+        "a { src: url(here.svg) } b { src: url('https://d.org/x') }"
+    )
+    found = loads_of(tmp_path)
+    assert len(found) == 3 and all(host in "".join(found) for host in ("b.org", "c.org", "d.org"))
 
 
 @pytest.mark.slow
@@ -71,3 +123,7 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert "Make a move, or raise IllegalPosition." in api
     examples = (tmp_path / "examples.html").read_text("utf-8")
     assert "Whoever takes the last one wins." in examples and "8&lt;" not in examples
+    assert not loads_of(tmp_path)
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} == {
+        path.name for path in (DOCS / "pictures").iterdir()
+    }

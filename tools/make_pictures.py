@@ -165,9 +165,14 @@ def terminal(name: str, command: str, typed: str = "") -> str:
     """Return a terminal with a command, what is typed and what it prints."""
     text = rookery(*command.split()[1:], typed=typed)
     for line in typed.splitlines():  # a terminal echoes what is typed
-        text = text.replace("your move: \n", f"your move: {line}\n", 1)
+        text = re.sub(r"your move: (?!\S+\n)", f"your move: {line}\n", text, count=1)
+    return terminal_svg(name, f"$ {command}", text)
+
+
+def terminal_svg(name: str, command: str, text: str) -> str:
+    """Return a picture of a terminal."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(Text(f"$ {command}", style="bold"))
+    console.print(Text(command, style="bold"))
     console.print(Text(text.rstrip()))
     return console.export_svg(title="", code_format=TERMINAL, unique_id=name)
 
