@@ -61,13 +61,16 @@ SMALL = (
 )
 """Settings of runs that learn something visible within a minute or two."""
 RUNS = {
-    "tictactoe-demo": ("tictactoe", "--set", "run.strength_every=2"),
-    "connect4": ("connect4", *SMALL, "--iterations", "40", "--set", "run.strength_every=4"),
-    "breakthrough": (
-        *("breakthrough.py", *SMALL, "--iterations", "30", "--set", "run.strength_every=5"),
-        *("--set", "run.strength_simulations=8"),
+    "tictactoe-demo": ("tictactoe",),
+    "connect4": (
+        *("connect4", *SMALL, "--iterations", "24", "--set", "run.strength_every=4"),
+        *("--set", "run.strength_simulations=0"),
     ),
-    "gated": ("tictactoe", "--set", "net.kind=gated", "--set", "run.strength_every=2"),
+    "breakthrough": (
+        *("breakthrough.py", *SMALL, "--iterations", "20", "--set", "run.strength_every=4"),
+        *("--set", "run.strength_simulations=4"),
+    ),
+    "gated": ("tictactoe", "--set", "net.kind=gated"),
 }
 """What each run trains."""
 FILES = {"breakthrough.py": "tutorial-own-game.md", "gated_net.py": "tutorial-net.md"}
@@ -189,7 +192,6 @@ def plot(*runs: str, what: str) -> str:
 REAL: dict[str, Callable[[], str]] = {
     "games": games,
     "demo-panel": lambda: panel("tictactoe-demo"),
-    "demo-curves": lambda: plot("tictactoe-demo", what="strength,loss"),
     "demo-eval": lambda: terminal("demo-eval", "rookery eval tictactoe-demo"),
     "connect4-play": lambda: terminal("play", "rookery play connect4", "4\nhint\nquit\n"),
     "connect4-panel": lambda: panel("connect4"),
@@ -197,7 +199,7 @@ REAL: dict[str, Callable[[], str]] = {
     "connect4-board": lambda: board("connect4", "4453"),
     "breakthrough-board": lambda: board(str(FOLDER / "breakthrough.py"), "b2c3e5d4"),
     "breakthrough-curves": lambda: plot("breakthrough", what="strength,loss"),
-    "net-curves": lambda: plot("tictactoe-demo", "gated", what="strength,loss"),
+    "net-curves": lambda: plot("tictactoe-demo", "gated", what="loss,speed"),
 }
 """Pictures that are made from runs, positions and commands."""
 MAKERS: dict[str, Callable[[], str]] = {
