@@ -23,7 +23,7 @@ LEAF_STEPS = ((-12, 138), (38, 138), (0, 126))
 
 def search_wave() -> Drawing:
     """Return one wave: all trees descend, one call of the network, all trees back up."""
-    picture = Drawing(760, 620, "One wave: all trees descend, the network is called once, all grow")
+    picture = Drawing(760, 640, "One wave: all trees descend, the network is called once, all grow")
     rows = (110, 302, 494)
     for x, heading in ((130, "1  Descend"), (380, "2  Evaluate"), (630, "3  Expand, back up")):
         picture.text((x, 32), heading, size=16, bold=True)
