@@ -1,9 +1,9 @@
 """Make the pictures of the documentation: diagrams, boards, terminals and curves of real runs.
 
-    python tools/make_pictures.py            all of them; the runs take some minutes on two cores
+    python tools/make_pictures.py            all of them; the run takes a minute on two cores
     python tools/make_pictures.py gpu-waves  some of them
 
-Runs are kept in runs/pictures and used again. Needs the extra `plot`.
+The run is kept in runs/pictures and used again. Needs the extra `plot`.
 """
 
 import argparse
@@ -54,36 +54,23 @@ TERMINAL = """\
 </svg>
 """
 """A terminal, in fonts that every system has."""
-SMALL = (
-    *("--set", "net.width=16", "--set", "net.depth=2", "--set", "selfplay.games=64"),
-    *("--set", "selfplay.simulations=16", "--set", "run.moves=16", "--set", "run.elo_games=0"),
-    *("--set", "replay.window_min=4000", "--set", "learning.batch_size=128", "--minutes", "0"),
-)
-"""Settings of runs that learn something visible within a minute or two."""
-RUNS = {
-    "tictactoe-demo": ("tictactoe",),
-    "connect4": (
-        *("connect4", *SMALL, "--iterations", "24", "--set", "run.strength_every=4"),
-        *("--set", "run.strength_simulations=0"),
-    ),
-    "breakthrough": (
-        *("breakthrough.py", *SMALL, "--iterations", "20", "--set", "run.strength_every=4"),
-        *("--set", "run.strength_simulations=4"),
-    ),
-    "gated": ("tictactoe", "--set", "net.kind=gated"),
-}
+RUNS = {"tictactoe-demo": ("tictactoe",)}
 """What each run trains."""
-FILES = {"breakthrough.py": "tutorial-own-game.md", "gated_net.py": "tutorial-net.md"}
-"""Files that tutorials show, and their pages."""
+POSITIONS = {
+    "tictactoe": "159",
+    "connect4": "44444325665",
+    "chess": "r1bqk1nr/pppp1ppp/2n5/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
+}
+FILES = {"breakthrough.py": "tutorial-own-game.md"}
+"""Files that tutorials show and pictures need, and their pages."""
 
 
 def rookery(*words: str, typed: str = "") -> str:
     """Run a command of Rookery where the runs are, and return what it prints."""
-    variables = {"COLUMNS": str(COLUMNS), "ROOKERY_PLUGINS": "gated_net"}
     done = subprocess.run(
         [sys.executable, "-m", "rookery", *words],
         cwd=FOLDER,
-        env={**os.environ, **variables},
+        env={**os.environ, "COLUMNS": str(COLUMNS)},
         input=typed,
         stdout=subprocess.PIPE,
         text=True,
@@ -101,7 +88,7 @@ def run_folder(name: str) -> Path:
 
 
 def write_tutorial_files() -> None:
-    """Write the rules and networks that the tutorials show."""
+    """Write the rules that the tutorials show."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, page in FILES.items():
         text = (ROOT / "docs" / page).read_text("ascii")
@@ -141,17 +128,9 @@ def on_card(boards: Sequence[str], captions: Sequence[str]) -> str:
 
 
 def games() -> str:
-    """Return a position of each bundled game that its network has played."""
-    boards = [rk.Board("tictactoe", "159"), *(played(name, 14) for name in ("connect4", "chess"))]
-    return on_card([each.svg() for each in boards], ["Tic-Tac-Toe", "Connect Four", "Chess"])
-
-
-def played(name: str, plies: int) -> rk.Board:
-    """Return the position after some moves of the bundled network."""
-    found, net = rk.Board(name), rk.load_net(name)
-    for _ in range(plies):
-        found.push(rk.analyse(found, net, simulations=100).move)
-    return found
+    """Return a position of each bundled game."""
+    boards = [rk.Board(name, position).svg() for name, position in POSITIONS.items()]
+    return on_card(boards, ["Tic-Tac-Toe", "Connect Four", "Chess"])
 
 
 def panel(name: str) -> str:
@@ -192,14 +171,11 @@ def plot(*runs: str, what: str) -> str:
 REAL: dict[str, Callable[[], str]] = {
     "games": games,
     "demo-panel": lambda: panel("tictactoe-demo"),
+    "demo-curves": lambda: plot("tictactoe-demo", what="loss,speed"),
     "demo-eval": lambda: terminal("demo-eval", "rookery eval tictactoe-demo"),
     "connect4-play": lambda: terminal("play", "rookery play connect4", "4\nhint\nquit\n"),
-    "connect4-panel": lambda: panel("connect4"),
-    "connect4-curves": lambda: plot("connect4", what="strength,loss"),
     "connect4-board": lambda: board("connect4", "4453"),
     "breakthrough-board": lambda: board(str(FOLDER / "breakthrough.py"), "b2c3e5d4"),
-    "breakthrough-curves": lambda: plot("breakthrough", what="strength,loss"),
-    "net-curves": lambda: plot("tictactoe-demo", "gated", what="loss,speed"),
 }
 """Pictures that are made from runs, positions and commands."""
 MAKERS: dict[str, Callable[[], str]] = {
