@@ -51,12 +51,12 @@ PRINTS = {
     "tutorial-own-game": (
         "read as they are written",
         "5 passed",
-        "['a1a2'",
+        "['c3b4', 'c3c4', 'c3d4'",
         "Finished: breakthrough in runs/quick",
         "minimax:2",
     ),
-    "tutorial-program": ("IllegalPosition", "expected", "move 10"),
-    "tutorial-net": ("weights", "Finished: tictactoe in runs/gated", "in compared.png", "Elo"),
+    "tutorial-program": ("not a legal move", "move 7: 7 was worth -1.00, but 4 +1.00"),
+    "tutorial-net": ("Finished: tictactoe in runs/gated", "in compared.png", "Elo"),
     "tutorial-machines": (
         "Finished: connect4 in runs/actors",
         "2 trainers sharing every batch",
