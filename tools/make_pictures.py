@@ -65,13 +65,12 @@ FILES = {"breakthrough.py": "tutorial-own-game.md"}
 """Files that tutorials show and pictures need, and their pages."""
 
 
-def rookery(*words: str, typed: str = "") -> str:
+def rookery(*words: str) -> str:
     """Run a command of Rookery where the runs are, and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-m", "rookery", *words],
         cwd=FOLDER,
         env={**os.environ, "COLUMNS": str(COLUMNS)},
-        input=typed,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -143,12 +142,9 @@ def panel(name: str) -> str:
     return console.export_svg(title=f"rookery watch {name}", code_format=TERMINAL, unique_id=name)
 
 
-def terminal(name: str, command: str, typed: str = "") -> str:
-    """Return a terminal with a command, what is typed and what it prints."""
-    text = rookery(*command.split()[1:], typed=typed)
-    for line in typed.splitlines():  # a terminal echoes what is typed
-        text = re.sub(r"your move: (?!\S+\n)", f"your move: {line}\n", text, count=1)
-    return terminal_svg(name, f"$ {command}", text)
+def terminal(name: str, command: str) -> str:
+    """Return a terminal with a command and what it prints."""
+    return terminal_svg(name, f"$ {command}", rookery(*command.split()[1:]))
 
 
 def terminal_svg(name: str, command: str, text: str) -> str:
@@ -171,9 +167,7 @@ def plot(*runs: str, what: str) -> str:
 REAL: dict[str, Callable[[], str]] = {
     "games": games,
     "demo-panel": lambda: panel("tictactoe-demo"),
-    "demo-curves": lambda: plot("tictactoe-demo", what="loss,speed"),
     "demo-eval": lambda: terminal("demo-eval", "rookery eval tictactoe-demo"),
-    "connect4-play": lambda: terminal("play", "rookery play connect4", "4\nhint\nquit\n"),
     "connect4-board": lambda: board("connect4", "4453"),
     "breakthrough-board": lambda: board(str(FOLDER / "breakthrough.py"), "b2c3e5d4"),
 }
