@@ -13,11 +13,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 
 from diagrams import DIAGRAMS
-from drawing import FONT
+from drawing import FONT, Drawing
 from rich.console import Console
 from rich.text import Text
 
@@ -164,16 +165,22 @@ def plot(*runs: str, what: str) -> str:
     return out.read_text("utf-8")
 
 
+def diagram(draw: Callable[[], Drawing]) -> str:
+    """Return a drawn picture."""
+    return draw().svg()
+
+
 REAL: dict[str, Callable[[], str]] = {
     "games": games,
     "demo-panel": lambda: panel("tictactoe-demo"),
+    "demo-curves": lambda: plot("tictactoe-demo", what="strength,loss"),
     "demo-eval": lambda: terminal("demo-eval", "rookery eval tictactoe-demo"),
     "connect4-board": lambda: board("connect4", "4453"),
     "breakthrough-board": lambda: board(str(FOLDER / "breakthrough.py"), "b2c3e5d4"),
 }
 """Pictures that are made from runs, positions and commands."""
 MAKERS: dict[str, Callable[[], str]] = {
-    **{name: lambda draw=draw: draw().svg() for name, draw in DIAGRAMS.items()},
+    **{name: partial(diagram, draw) for name, draw in DIAGRAMS.items()},
     **REAL,
 }
 

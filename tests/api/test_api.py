@@ -190,6 +190,7 @@ def test_states_become_planes_for_any_network() -> None:
     assert game.planes(states[:0]).shape == (0, *game.planes_shape)
     board = rk.Board(game, "44")
     assert game.planes(np.stack([board.state])).sum() == 2
+    wrong: Any
     for wrong in (states[0], [1, 2], rk.load_game("tictactoe").random_states(2, seed=1)):
         with pytest.raises(rk.ConfigError, match=r"not an array \[G\] of positions"):
             game.planes(wrong)

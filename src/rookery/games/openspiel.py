@@ -96,7 +96,7 @@ def _functions(
             return 1
         actions = np.zeros(MAX_LEGAL, np.int32)
         length = min(state.length, longest)
-        count = spiel.legal(number, state.actions.ctypes.data, length, actions.ctypes.data)
+        count: int = spiel.legal(number, state.actions.ctypes.data, length, actions.ctypes.data)
         for i in range(count):
             out[i] = actions[i]
         return count
@@ -140,7 +140,7 @@ def _functions(
 
 def _texts(states: calls.SpielStates, rules: ModuleType) -> dict[str, object]:
     """Return the functions that read and write text."""
-    passing = states.game.num_distinct_actions()
+    passing: int = states.game.num_distinct_actions()
 
     def moves_of(state: State) -> bytes:
         played: bytes = state.actions[: int(state.length)].tobytes()

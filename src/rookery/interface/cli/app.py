@@ -4,7 +4,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -42,7 +42,7 @@ class Notes(logging.Handler):
 
 logging.getLogger("rookery").addHandler(Notes())
 app = typer.Typer(pretty_exceptions_enable=False)
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "train": train,
     "resume": resume,
     "plan": plan,

@@ -8,6 +8,7 @@ with float32 on the CPU.
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from rookery.nets.resnet import Outputs, in_precision
 
@@ -21,7 +22,9 @@ class MpsBackend:
 
     def __init__(self, folded: nn.Module, dtype: torch.dtype) -> None:
         self._dtype = dtype
-        net = in_precision(folded, dtype).to(memory_format=torch.contiguous_format)
+        net = convert_conv2d_weight_memory_format(
+            in_precision(folded, dtype), torch.contiguous_format
+        )
         self._net = net.to(self.device)
 
     def load(self, folded: nn.Module) -> None:
