@@ -1,6 +1,5 @@
 """The history of a run, read from its statistics: latest figures, totals and curves."""
 
-import json
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from rookery.arena import RatingEstimate
 from rookery.interface.stats_tail import Line, StatsTail
@@ -230,18 +230,21 @@ class RunHistory:
         """The trainers, in the last iteration that made updates."""
         return _RANKS.validate_python(self.learning.get("ranks", ()))
 
-    def add(self, lines: Iterable[Line]) -> None:
-        """Add the lines that follow."""
+    def add(self, lines: Iterable[Line]) -> list[Line]:
+        """Add the lines that follow; return those that were not damaged."""
+        whole = []
         for line in lines:
             if not _is_whole(line):
                 self.damaged += 1
                 continue
+            whole.append(line)
             self.kind = line["kind"]
             self.iteration = max(self.iteration, line["iteration"])
             self.seconds = max(self.seconds, line.get("seconds", 0.0))
             self._add_figures(line)
             if isinstance(line.get("device"), dict):
                 self.usage, self.usages = line["device"], line.get("devices") or {}
+        return whole
 
     def positions_per_second(self) -> float:
         """Return the speed of the last iteration, the sum over all actors."""
@@ -289,10 +292,13 @@ class RunHistory:
 
 def _is_whole(line: Line) -> bool:
     content = _CONTENT.get(line["kind"])
-    try:
-        return content is not None and bool(content.validate_json(json.dumps(line), strict=True))
-    except ValidationError:
+    if content is None:
         return False
+    try:
+        content.validate_json(to_json(line, inf_nan_mode="constants"), strict=True)
+    except (ValidationError, PydanticSerializationError):  # the latter: half a surrogate pair
+        return False
+    return True
 
 
 def read_history(folder: Path) -> RunHistory:
