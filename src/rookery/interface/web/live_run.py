@@ -127,7 +127,7 @@ class LiveRun:
 
     def _read_lines(self) -> None:
         lines, is_restart = self._tail.read()
-        if not (lines or is_restart and len(self.columns)):
+        if not (lines or (is_restart and len(self.columns))):
             return
         self.version += 1
         if is_restart:

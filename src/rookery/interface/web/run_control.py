@@ -158,7 +158,7 @@ class RunControl:
 
 
 def read_settings(settings: Settings) -> list[str]:
-    """Return settings as --set takes them, or raise ConfigError for those that a page cannot set."""
+    """Return settings as --set takes them; raise ConfigError for those of terminals only."""
     if len(settings) > MAX_SETTINGS:
         raise ConfigError(f"{len(settings)} settings are too many; give at most {MAX_SETTINGS}")
     for name, value in settings.items():

@@ -49,7 +49,7 @@ class RunPages:
         one = "/api/runs/{run}"
         return [
             Route("/api/training", _safely(self.training), methods=["GET"]),
-            Route("/api/runs", _safely(self.list), methods=["GET"]),
+            Route("/api/runs", _safely(self.overview), methods=["GET"]),
             Route("/api/runs", _safely(self.start), methods=["POST"]),
             Route(one, _safely(self.page), methods=["GET"]),
             Route(f"{one}/stats", _safely(self.stats), methods=["GET"]),
@@ -60,11 +60,11 @@ class RunPages:
             Route(f"{one}/resume", _safely(self.resume), methods=["POST"]),
         ]
 
-    async def list(self, request: Request) -> Response:
+    async def overview(self, request: Request) -> Response:
         """Answer with all runs."""
-        return JSONResponse(await run_in_threadpool(self._list))
+        return JSONResponse(await run_in_threadpool(self._overview))
 
-    def _list(self) -> list[Plain]:
+    def _overview(self) -> list[Plain]:
         runs = self._shelf.runs()
         until, rows = time.monotonic() + LIST_SECONDS, []
         for run in runs:
@@ -125,7 +125,7 @@ class RunPages:
         return run.version, self._control.state(run), self._control.problem(run)
 
     def _message(self, run: LiveRun, row: int, era: int) -> Plain:
-        """Return the page of a run, and its rows after `row` unless its statistics were replaced."""
+        """Return the page of a run, and its rows after `row` unless they were replaced."""
         with run.lock:
             is_same = era == run.era
             columns = run.columns.rows(row) if is_same and len(run.columns) - row > 0 else {}
