@@ -2,13 +2,13 @@
 //
 // Properties: `view` (as the server sends it), `playable`, `flipped`, `arrows`, `marks`, `heat`,
 // `numbers` (drawn by board_drawing.js), `label`. Event "played": detail is a move of the view.
-// With `editing`, every cell can be chosen and the event "cell" tells which.
+// A game without a grid is shown as text. With `editing`, every cell can be chosen and the event "cell" tells which.
 
 import { h, s } from "./dom.js";
 import * as drawing from "./board_drawing.js";
 import { MovesOfCells, same } from "./board_moves.js";
 import { animateChange } from "./board_motion.js";
-import { drawPiece, Layout, UNIT } from "./board_drawing.js";
+import { drawPiece, Layout, STONE_SIGNS, UNIT } from "./board_drawing.js";
 import { openChooser } from "./chooser.js";
 
 const LAYERS = ["plate", "cells", "heat", "glow", "pieces", "front", "labels", "dots", "marks", "cursor"];
@@ -31,6 +31,7 @@ export class GameBoard extends HTMLElement {
   #overlays = { arrows: [], marks: [], heat: [], numbers: [] };
   #number = ++boards;
   #layers = {};
+  #text = h("pre", { class: "board-text", hidden: true });
 
   constructor() {
     super();
@@ -50,7 +51,7 @@ export class GameBoard extends HTMLElement {
   }
 
   connectedCallback() {
-    if (!this.svg.isConnected) this.append(this.svg);
+    if (!this.svg.isConnected) this.append(this.svg, this.#text);
   }
 
   get view() {
@@ -67,8 +68,12 @@ export class GameBoard extends HTMLElement {
     if (!before || before.width !== view.width || before.height !== view.height) {
       this.#cursor = [Math.floor((view.width - 1) / 2), Math.floor((view.height - 1) / 2)];
     }
+    this.#text.textContent = view.height ? "" : view.text;
+    this.#text.hidden = view.height > 0;
+    this.svg.toggleAttribute("hidden", view.height === 0);
+    if (!view.height) return;
     this.#drawAll();
-    if (before) animateChange(before, view, this.#layout, this.#layers.pieces);
+    if (before?.height) animateChange(before, view, this.#layout, this.#layers.pieces);
   }
 
   set playable(isPlayable) {
@@ -79,7 +84,7 @@ export class GameBoard extends HTMLElement {
 
   set flipped(isFlipped) {
     this.#isFlipped = isFlipped;
-    if (this.#view) this.#drawAll();
+    if (this.#view?.height) this.#drawAll();
   }
 
   get flipped() {
@@ -98,7 +103,7 @@ export class GameBoard extends HTMLElement {
   /** Change what lies over the pieces: { arrows, marks, heat, numbers }, all or some. */
   overlay(changes) {
     Object.assign(this.#overlays, changes);
-    if (this.#view) this.#drawOverlays();
+    if (this.#view?.height) this.#drawOverlays();
   }
 
   /** The moves that no cell means, such as passing. */
@@ -147,7 +152,7 @@ export class GameBoard extends HTMLElement {
       const [x, y] = this.#layout.at(cell);
       const place = s("g", { class: "place", transform: `translate(${x} ${y})` });
       place.dataset.cell = cell.join();
-      place.append(s("g", { class: "piece" }, drawPiece(sign, this.#view.pieces[sign])));
+      place.append(s("g", { class: "piece" }, drawPiece(this.#view, sign)));
       return place;
     });
     this.#layers.pieces.replaceChildren(...pieces);
@@ -172,7 +177,7 @@ export class GameBoard extends HTMLElement {
 
   /** Draw what depends on the selection: cells with their names, glow, dots and the cursor. */
   #drawChoices() {
-    if (!this.#view) return;
+    if (!this.#view?.height) return;
     const layout = this.#layout;
     const last = this.#view.last ?? {};
     const glow = [last.from, last.to].filter(Boolean).map((cell) => this.#square(cell, "last"));
@@ -240,14 +245,16 @@ export class GameBoard extends HTMLElement {
     if (sign === undefined) return;
     const [x, y] = this.#layout.at(target);
     const ghost = s("g", { class: "ghost", transform: `translate(${x} ${y})` });
-    ghost.append(drawPiece(sign, this.#view.pieces[sign]));
+    ghost.append(drawPiece(this.#view, sign));
     this.#layers.pieces.append(ghost);
   }
 
   /** The sign of a player who has only one kind of piece. */
   #signOf(player) {
-    const signs = Object.keys(this.#view.pieces).filter((sign) => this.#view.pieces[sign].player === player);
-    return signs.length === 1 ? signs[0] : undefined;
+    const signs = Object.keys(this.#view.pieces);
+    if (signs.every((sign) => STONE_SIGNS.includes(sign))) return STONE_SIGNS[player];
+    const own = signs.filter((sign) => this.#view.pieces[sign].player === player);
+    return own.length === 1 ? own[0] : undefined;
   }
 
   // Choosing

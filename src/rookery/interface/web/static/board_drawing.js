@@ -5,6 +5,13 @@ import { s } from "./dom.js";
 import { chessPiece, pieceKind } from "./pieces.js";
 
 export const UNIT = 100;
+export const STONE_SIGNS = ["X", "O"];
+const SMALL = 4;
+
+/** Whether a board is so small that its stones are drawn as crosses and rings. */
+export function isSmall(view) {
+  return !view.drops && Math.max(view.width, view.height) <= SMALL;
+}
 
 /** Where the cells lie: size, margins, labels and the flip. */
 export class Layout {
@@ -14,8 +21,9 @@ export class Layout {
     this.isFlipped = isFlipped && !view.drops;
     this.isInside = view.colors === true;
     const labelled = !this.isInside;
-    this.left = labelled && hasTexts(view.row_labels) ? 44 : 0;
-    this.below = labelled && hasTexts(view.column_labels) ? 50 : 0;
+    this.labelSize = 3.2 * Math.max(this.width, this.height, 3) + 3;
+    this.left = labelled && hasTexts(view.row_labels) ? 1.7 * this.labelSize : 0;
+    this.below = labelled && hasTexts(view.column_labels) ? 1.7 * this.labelSize : 0;
     this.right = this.left;
   }
 
@@ -62,7 +70,7 @@ export function cellLabel(view, cell, isLegal) {
   return `${cellName(view, cell)}: ${content}${isLegal ? ", can be chosen" : ""}`;
 }
 
-/** Draw the plate under the pieces: checkered, or plain with lines. */
+/** Draw the plate under plain cells; squares and fronts bring their own. */
 export function drawPlate(view, layout) {
   const [width, height] = [layout.width * UNIT, layout.height * UNIT];
   if (view.drops) return [];
@@ -75,7 +83,14 @@ export function drawPlate(view, layout) {
     height: height + 2 * frame,
     rx: layout.isInside ? 0 : 14,
   });
-  return [plate];
+  return layout.isInside ? [] : [plate, ...innerLines(width, height)];
+}
+
+function innerLines(width, height) {
+  const lines = [];
+  for (let x = UNIT; x < width; x += UNIT) lines.push(`M${x} 0V${height}`);
+  for (let y = UNIT; y < height; y += UNIT) lines.push(`M0 ${y}H${width}`);
+  return [s("path", { class: "lines", d: lines.join("") })];
 }
 
 /** Draw the front of a board into which stones drop: a plate with round holes. */
@@ -112,7 +127,7 @@ function columnLabel(view, layout, x) {
   if (layout.isInside) {
     return s("text", { class: `inner-label ${tone}`, x: left + 93, y: top + 93, "text-anchor": "end" }, text);
   }
-  return s("text", { class: "outer-label", x: left + 50, y: layout.height * UNIT + 42, "text-anchor": "middle" }, text);
+  return s("text", { class: "outer-label", "font-size": layout.labelSize, x: left + 50, y: layout.height * UNIT + 1.45 * layout.labelSize, "text-anchor": "middle" }, text);
 }
 
 function rowLabel(view, layout, y) {
@@ -122,18 +137,18 @@ function rowLabel(view, layout, y) {
   const [left, top] = layout.at([first, y]);
   const tone = (first + y) % 2 ? "on-dark" : "on-light";
   if (layout.isInside) return s("text", { class: `inner-label ${tone}`, x: left + 6, y: top + 24 }, text);
-  return s("text", { class: "outer-label", x: -20, y: top + 61, "text-anchor": "end" }, text);
+  return s("text", { class: "outer-label", "font-size": layout.labelSize, x: -0.8 * layout.labelSize, y: top + 50 + 0.36 * layout.labelSize, "text-anchor": "end" }, text);
 }
 
 /** Draw what stands on a cell, in a box of UNIT by UNIT. */
-export function drawPiece(sign, piece = {}) {
+export function drawPiece(view, sign) {
+  const piece = view.pieces[sign] ?? { kind: "stone", player: STONE_SIGNS.indexOf(sign) };
   const side = piece.player === 0 ? "first" : piece.player === 1 ? "second" : "nobody";
   if (piece.kind === "chess") {
     const drawn = chessPiece(pieceKind(piece.name ?? sign), piece.player);
     if (drawn) return drawn;
   }
-  if (piece.kind === "stone") return drawStone(side);
-  if (/^[xo]$/i.test(sign) && piece.player !== null) return drawCrossOrRing(sign, side);
+  if (piece.kind === "stone") return isSmall(view) ? drawCrossOrRing(sign, side) : drawStone(side);
   return drawToken(sign, side);
 }
 

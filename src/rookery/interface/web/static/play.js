@@ -1,5 +1,402 @@
-import { h } from "./dom.js";
+// The page Play: one game against a player of the server, or between two people.
 
-export function show(place) {
-  place.replaceChildren(h("section", { class: "card empty" }, h("h1", {}, "Soon")));
+import "./board.js";
+import { movesOf, pageAddress, remember } from "./address.js";
+import { ask, fetchJson } from "./connection.js";
+import { button, h, icon, iconButton, speak, toast } from "./dom.js";
+import { exchangeCard } from "./exchange.js";
+import { GameLine, resultText, sideNames, typedMove } from "./game_line.js";
+import { MoveList } from "./move_list.js";
+import { fetchGames } from "./players.js";
+import { SetupForm } from "./setup_form.js";
+import { percent, score } from "./wdl_bar.js";
+
+const HINT_SIMULATIONS = 400;
+
+export async function show(place, parts, query) {
+  const page = new PlayPage(place, await fetchGames(), query);
+  await page.open();
+  return () => page.close();
+}
+
+class PlayPage {
+  constructor(place, games, query) {
+    this.place = place;
+    this.games = games;
+    this.settings = settingsOf(games, query);
+    this.line = new GameLine(this.settings.game, query.get("start") ?? "", movesOf(query));
+    this.resigned = null;
+    this.thinking = null;
+    this.view = null;
+    this.shown = 0;
+  }
+
+  async open() {
+    this.form = new SetupForm(this.games, this.settings, {
+      onchange: (settings) => this.#reconfigure(settings),
+      onstart: (settings, position) => this.#newGame(settings, position),
+    });
+    await this.form.load();
+    this.settings = { ...this.form.settings };
+    this.human = chosenSide(this.settings);
+    this.#build();
+    this.retry = () => this.#refresh().then(() => this.#reply());
+    window.addEventListener("connected", this.retry);
+    await this.#refresh();
+    if (this.line.moves.length === 0) this.#reply();
+  }
+
+  close() {
+    window.removeEventListener("connected", this.retry);
+    this.thinking?.abort();
+  }
+
+  // Building
+
+  #build() {
+    this.board = h("game-board", { class: "main-board" });
+    this.board.addEventListener("played", (event) => this.#played(event.detail));
+    this.board.flipped = this.human === 1;
+    this.strips = [playerStrip(), playerStrip()];
+    this.status = h("p", { class: "status" });
+    this.others = h("div", { class: "row other-moves", role: "group", "aria-label": "Moves without a cell" });
+    this.list = new MoveList((ply) => this.#goTo(ply));
+    this.problem = h("p", { class: "notice error", role: "alert", hidden: true });
+    const left = h("div", { class: "board-column" }, this.strips[1].element, this.board, this.strips[0].element, this.others);
+    const exchange = exchangeCard({ current: () => this.#current(), load: (game) => this.#load(game) });
+    const right = h("div", { class: "side-column stack" }, this.problem, this.#gameCard(), exchange);
+    const title = h("h1", { class: "visually-hidden" }, "Play");
+    this.place.replaceChildren(title, h("div", { class: "play-layout" }, left, right, this.form.element));
+  }
+
+  #gameCard() {
+    const toolbar = h("div", { class: "toolbar", role: "toolbar", "aria-label": "Game" }, this.#tools());
+    return h("section", { class: "card game-card", "aria-label": "Game" }, this.status, this.list.element, toolbar, this.#moveField());
+  }
+
+  #tools() {
+    this.undoButton = iconButton("Undo", "undo", () => this.#step(-1));
+    this.redoButton = iconButton("Redo", "redo", () => this.#step(1));
+    this.flipButton = iconButton("Flip the board", "flip", () => this.#flip());
+    this.hintButton = iconButton("Hint", "hint", () => this.#hint());
+    this.resignButton = iconButton("Resign", "flag", () => this.#resign());
+    this.analyseLink = h("a", { class: "icon-button", "aria-label": "Analyse this game", title: "Analyse this game" }, icon("magnify"));
+    return [this.undoButton, this.redoButton, this.flipButton, this.hintButton, this.resignButton, this.analyseLink];
+  }
+
+  #moveField() {
+    this.typed = h("input", { type: "text", "aria-label": "Type a move", placeholder: "Type a move", autocomplete: "off", spellcheck: "false" });
+    const onsubmit = (event) => {
+      event.preventDefault();
+      this.#type(this.typed.value);
+    };
+    return h("form", { class: "move-form", onsubmit }, this.typed, h("button", { class: "button" }, "Move"));
+  }
+
+  // The state on the page
+
+  async #refresh() {
+    const mine = ++this.shown;
+    try {
+      const view = await this.line.view();
+      if (mine !== this.shown) return;
+      this.view = view;
+      this.firstTurn = (view.turn + this.line.ply) % 2;
+      this.problem.hidden = true;
+      this.#draw();
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #draw() {
+    const { view, line } = this;
+    this.board.overlay({ arrows: [] });
+    this.board.view = view;
+    this.board.playable = this.#isHumanToMove();
+    this.board.label = `${this.#title()} board. ${view.over ? resultText(view) : `${sideNames(view)[view.turn]} to move`}`;
+    this.list.update({ moves: line.moves, ply: line.ply, firstTurn: this.firstTurn });
+    this.#drawOthers();
+    this.#drawStrips();
+    this.#drawStatus();
+    this.#drawTools();
+    this.#remember();
+  }
+
+  #drawOthers() {
+    const moves = this.#isHumanToMove() ? this.board.otherMoves : [];
+    this.others.replaceChildren(...moves.map((move) => button(move.label, null, () => this.#played(move), "small")));
+  }
+
+  #drawStrips() {
+    const names = sideNames(this.view);
+    const bottom = this.board.flipped ? 1 : 0;
+    const isOver = this.#isOver();
+    [bottom, 1 - bottom].forEach((player, index) => {
+      const isOpponent = this.#hasOpponent() && player !== this.human;
+      this.strips[index].update({
+        player,
+        name: names[player],
+        who: this.#hasOpponent() ? (isOpponent ? this.#opponentText() : "You") : "",
+        isToMove: !isOver && this.view.turn === player,
+        isThinking: isOpponent && this.thinking !== null,
+        note: isOpponent && this.opinion ? this.opinion : "",
+      });
+    });
+  }
+
+  #drawStatus() {
+    const text = this.#statusText();
+    this.status.textContent = text;
+    this.status.classList.toggle("over", this.#isOver());
+  }
+
+  #statusText() {
+    const names = sideNames(this.view);
+    if (this.resigned !== null && this.line.isAtEnd) return `${names[this.resigned]} resigned. ${names[1 - this.resigned]} wins.`;
+    if (this.view.over) return `${resultText(this.view)}.`;
+    if (this.thinking) return "Thinking";
+    if (!this.#hasOpponent()) return `${names[this.view.turn]} to move.`;
+    if (this.#isHumanToMove()) return `Your move, ${names[this.human]}.`;
+    return "Waiting for the opponent.";
+  }
+
+  #drawTools() {
+    this.undoButton.disabled = this.line.ply === 0;
+    this.redoButton.disabled = this.line.isAtEnd;
+    this.flipButton.disabled = this.view.drops || this.view.height === 0;
+    this.hintButton.disabled = !this.#isHumanToMove();
+    this.resignButton.disabled = this.#isOver() || this.line.moves.length === 0;
+    this.analyseLink.href = pageAddress("analyse", { ...this.#address(), player: this.settings.kind === "net" ? this.settings.player : "" });
+  }
+
+  #address() {
+    const { game, start, moves, ply } = this.line;
+    return { game, start, moves, ply: ply === moves.length ? "" : ply };
+  }
+
+  #remember() {
+    const { player, limitKind, amount } = this.settings;
+    const { game, start, moves } = this.line;
+    remember("play", { game, player, side: this.human, limit: limitKind, amount, start, moves });
+  }
+
+  #title() {
+    return this.games.find((game) => game.name === this.line.game)?.title ?? this.line.game;
+  }
+
+  #opponentText() {
+    const { kind, opponentLabel, limitKind, amount } = this.settings;
+    if (kind !== "net" && kind !== "engine") return opponentLabel;
+    return `${opponentLabel}, ${amount} ${amount === 1 ? limitKind.slice(0, -1) : limitKind}`;
+  }
+
+  #hasOpponent() {
+    return this.settings.kind !== "person";
+  }
+
+  #isOver() {
+    return this.view.over || (this.resigned !== null && this.line.isAtEnd);
+  }
+
+  #isHumanToMove() {
+    if (!this.view || this.#isOver() || this.thinking) return false;
+    return !this.#hasOpponent() || this.view.turn === this.human;
+  }
+
+  #current() {
+    return { line: this.line, view: this.view, result: this.#resultCode() };
+  }
+
+  #resultCode() {
+    return this.resigned === null ? undefined : this.resigned === 0 ? "0-1" : "1-0";
+  }
+
+  #complain(error) {
+    this.problem.textContent = error.message;
+    this.problem.hidden = false;
+  }
+
+  // What the user does
+
+  async #played(move) {
+    this.resigned = null;
+    this.line.push(move.label);
+    await this.#refresh();
+    this.#reply();
+  }
+
+  async #type(text) {
+    const move = this.#isHumanToMove() ? typedMove(this.view, text) : undefined;
+    this.typed.setAttribute("aria-invalid", String(!move));
+    if (!move) {
+      toast(this.#isHumanToMove() ? `${text || "This"} is not a legal move here.` : "It is not your move.", true);
+      return;
+    }
+    this.typed.value = "";
+    await this.#played(move);
+  }
+
+  /** Undo or redo: against an opponent, to the next position where you are to move. */
+  async #step(direction) {
+    this.#stopThinking();
+    const isMine = (ply) => !this.#hasOpponent() || (this.firstTurn + ply) % 2 === this.human;
+    let ply = this.line.ply + direction;
+    while (ply > 0 && ply < this.line.moves.length && !isMine(ply)) ply += direction;
+    await this.#goTo(ply);
+    if (!isMine(this.line.ply) && this.line.moves.length === 0) this.#reply();
+  }
+
+  async #goTo(ply) {
+    this.#stopThinking();
+    this.line.go(ply);
+    this.opinion = "";
+    await this.#refresh();
+    speak(this.#statusText());
+  }
+
+  #flip() {
+    this.board.flipped = !this.board.flipped;
+    this.#drawStrips();
+  }
+
+  #resign() {
+    this.#stopThinking();
+    this.resigned = this.#hasOpponent() ? this.human : this.view.turn;
+    this.line.go(this.line.moves.length);
+    this.#refresh().then(() => speak(this.#statusText()));
+  }
+
+  async #hint() {
+    const { line, view } = this;
+    const isNet = this.settings.kind === "net";
+    const player = isNet ? this.settings.player : this.form.opponent.players[0]?.id;
+    this.hintButton.disabled = true;
+    try {
+      const answer = await ask({ do: "move", ...line.question, player, simulations: HINT_SIMULATIONS });
+      if (view !== this.view) return;
+      const move = findMove(view, answer.move);
+      this.board.overlay({ arrows: move?.to ? [{ from: move.from, to: move.to }] : [] });
+      const text = `Hint: ${move?.label ?? answer.move}`;
+      this.status.textContent = text;
+      speak(text);
+    } catch (error) {
+      toast(error.message, true);
+    }
+    this.hintButton.disabled = false;
+  }
+
+  #load({ start, moves }) {
+    this.#stopThinking();
+    this.resigned = null;
+    this.opinion = "";
+    this.line = new GameLine(this.line.game, start, moves);
+    this.#refresh();
+  }
+
+  // New games and the opponent
+
+  #reconfigure(settings) {
+    const isUntouched = this.line.moves.length === 0 && settings.game !== undefined;
+    const isSameGame = settings.game === this.line.game;
+    if (isUntouched || !isSameGame) {
+      this.#newGame(settings, isSameGame ? this.line.start : "");
+      return;
+    }
+    this.settings = { ...settings };
+    this.#draw();
+  }
+
+  async #newGame(settings, position) {
+    this.#stopThinking();
+    this.settings = { ...settings };
+    this.human = chosenSide(settings);
+    this.resigned = null;
+    this.opinion = "";
+    try {
+      const read = position ? await fetchJson("/api/games/read", { game: settings.game, text: position }) : {};
+      this.line = new GameLine(settings.game, read.start ?? "", read.moves ?? []);
+      this.board.flipped = this.human === 1;
+      await this.#refresh();
+      this.#reply();
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #stopThinking() {
+    this.thinking?.abort();
+    this.thinking = null;
+  }
+
+  /** Let the opponent move if it is to move at the end of the line. */
+  async #reply() {
+    if (!this.view || this.#isOver() || !this.#hasOpponent() || this.view.turn === this.human || this.thinking) return;
+    if (!this.line.isAtEnd) return;
+    const thinking = new AbortController();
+    this.thinking = thinking;
+    this.#draw();
+    try {
+      const answer = await ask({ do: "move", ...this.line.question, ...this.#strength() }, thinking.signal);
+      if (this.thinking !== thinking) return;
+      this.thinking = null;
+      const label = findMove(this.view, answer.move)?.label ?? answer.move;
+      const name = sideNames(this.view)[this.view.turn];
+      this.line.push(label);
+      this.opinion = answer.wdl ? `expects ${percent(score(answer.wdl), 0)}` : "";
+      await this.#refresh();
+      speak(`${name} plays ${label}. ${this.#statusText()}`);
+    } catch (error) {
+      if (this.thinking !== thinking) return;
+      this.thinking = null;
+      this.#complain(error);
+      this.#draw();
+    }
+  }
+
+  #strength() {
+    const { player, limitKind, amount } = this.settings;
+    return { player, [limitKind]: amount };
+  }
+}
+
+/** A line above or below the board: who plays, whether the player is to move, what it expects. */
+function playerStrip() {
+  const stone = h("span", { class: "side-sign", "aria-hidden": "true" });
+  const name = h("strong");
+  const who = h("span", { class: "who" });
+  const note = h("span", { class: "note" });
+  const element = h("div", { class: "strip" }, stone, name, who, note);
+  const update = (state) => {
+    stone.dataset.player = state.player;
+    name.textContent = state.name;
+    who.textContent = state.who;
+    note.textContent = state.isThinking ? "thinking" : state.note;
+    element.classList.toggle("to-move", state.isToMove);
+    element.classList.toggle("thinking", state.isThinking);
+  };
+  return { element, update };
+}
+
+/** Return a view's move by either of its names. */
+function findMove(view, name) {
+  return view.moves.find((move) => move.move === name || move.label === name);
+}
+
+function chosenSide({ side }) {
+  return side === "random" ? Math.floor(2 * Math.random()) : Number(side);
+}
+
+function settingsOf(games, query) {
+  const names = games.map((game) => game.name);
+  const wanted = query.get("game");
+  const limitKind = query.get("limit") === "seconds" ? "seconds" : "simulations";
+  const amount = Number(query.get("amount")) || (limitKind === "seconds" ? 1 : 100);
+  return {
+    game: names.includes(wanted) ? wanted : names.includes("connect4") ? "connect4" : names[0],
+    player: query.get("player"),
+    side: query.get("side") === "1" ? "1" : "0",
+    limitKind,
+    amount,
+  };
 }
