@@ -24,6 +24,7 @@ from rookery.interface.cli.play import play
 from rookery.interface.cli.plot import plot
 from rookery.interface.cli.rate import rate
 from rookery.interface.cli.scale import scale
+from rookery.interface.cli.serve import serve
 from rookery.interface.cli.train import resume, train, watch
 from rookery.interface.cli.tune import tune
 from rookery.interface.cli.uci import uci
@@ -50,6 +51,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "scale": scale,
     "tune": tune,
     "watch": watch,
+    "serve": serve,
     "doctor": doctor,
     "plot": plot,
     "play": play,

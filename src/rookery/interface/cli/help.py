@@ -21,6 +21,7 @@ EXAMPLES = {
     "scale": ("rookery scale runs/connect4-1 --actors 4",),
     "tune": ("rookery tune connect4 --trials 8 --minutes 5",),
     "watch": ("rookery watch runs/connect4-1", "rookery watch runs/connect4-1 --once"),
+    "serve": ("rookery serve", "rookery serve runs/connect4-1 --port 9000"),
     "doctor": ("rookery doctor runs/connect4-1", "rookery doctor runs/connect4-1 --quick --json"),
     "plot": ("rookery plot runs/connect4-1 runs/connect4-2 --out strength.png",),
     "play": (
