@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict, is_dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +15,7 @@ from starlette.routing import Route
 
 from rookery.api import open_run
 from rookery.base import ConfigError, RookeryError, read_whole
+from rookery.games import game_names, load_game
 from rookery.interface.web.live_run import LiveRun
 from rookery.interface.web.run_control import RunControl
 from rookery.interface.web.run_games import MAX_GAMES_SHOWN, newest_games
@@ -33,14 +35,23 @@ LIST_SECONDS = 0.5
 
 Plain = dict[str, Any]
 Answer = Callable[[Request], Awaitable[Response]]
-Refusal = Callable[[Request], str]
-"""Returns why a request may not control runs; empty if it may."""
+
+
+def run_routes(shelf: RunShelf, rules: Iterable[Path] = (), *, refusal: str = "") -> list[Route]:
+    """Return the routes of the runs of a shelf; new ones may be of shipped games and of `rules`.
+
+    `refusal` says why nobody may start, stop or resume runs; empty if everybody may whose request
+    arrives here.
+    """
+    games = {name: name for name in game_names()}
+    games |= {load_game(str(path)).name: os.path.realpath(path) for path in rules}
+    return RunPages(shelf, RunControl(shelf, games), refusal).routes()
 
 
 class RunPages:
     """Answers requests about the runs of a shelf."""
 
-    def __init__(self, shelf: RunShelf, control: RunControl, refusal: Refusal) -> None:
+    def __init__(self, shelf: RunShelf, control: RunControl, refusal: str) -> None:
         self._shelf, self._control, self._refusal = shelf, control, refusal
         self._streams = 0
 
@@ -77,7 +88,7 @@ class RunPages:
         """Answer with one run."""
         run = await self._run(request)
         shown = await run_in_threadpool(self._told, run, page)
-        return JSONResponse({**shown, "control": self._refusal(request) == ""})
+        return JSONResponse({**shown, "control": not self._refusal})
 
     async def stats(self, request: Request) -> Response:
         """Answer with the curves of a run, thinned."""
@@ -150,7 +161,7 @@ class RunPages:
 
     async def training(self, request: Request) -> Response:
         """Answer with what a new run can be of, and whether one may be started."""
-        reason = self._refusal(request)
+        reason = self._refusal
         if not reason and self._shelf.home is None:
             reason = "there is no folder for new runs"
         games = await run_in_threadpool(self._games)
@@ -195,8 +206,8 @@ class RunPages:
 
     async def _body(self, request: Request) -> Plain:
         """Return the body of a request that changes something, if it may."""
-        if reason := self._refusal(request):
-            raise _Refused(reason)
+        if self._refusal:
+            raise _Refused(self._refusal)
         content = b""
         async for part in request.stream():
             content += part
@@ -263,9 +274,8 @@ def _curves(run: LiveRun, points: int, first: int) -> Plain:
 
 def _findings(run: LiveRun) -> list[Any]:
     opened = open_run(run.path)
-    if not hasattr(opened, "diagnose"):
-        return []
-    return [asdict(each) if is_dataclass(each) else each for each in opened.diagnose()]
+    diagnose = getattr(opened, "diagnose", None)
+    return [] if diagnose is None else [finding.to_plain() for finding in diagnose()]
 
 
 def _whole(request: Request, name: str, usual: int, limits: tuple[int, int]) -> int:
