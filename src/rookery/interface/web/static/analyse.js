@@ -1,5 +1,308 @@
-import { h } from "./dom.js";
+// The page Analyse: a game with one or two networks' opinions, a report, and set-up by hand.
 
-export function show(place) {
-  place.replaceChildren(h("section", { class: "card empty" }, h("h1", {}, "Soon")));
+import { movesOf, pageAddress, remember } from "./address.js";
+import { AnalysisPane } from "./analysis_pane.js";
+import { fetchJson } from "./connection.js";
+import { button, field, h, icon, iconButton, segmented, select, speak, toast } from "./dom.js";
+import { exchangeCard } from "./exchange.js";
+import { GameLine, resultText, sideNames } from "./game_line.js";
+import { MoveList } from "./move_list.js";
+import { fetchGames, fetchPlayers } from "./players.js";
+import { canEdit, PositionEditor } from "./position_editor.js";
+import { GameReport } from "./report.js";
+
+const LAYERS = [["search", "Search"], ["prior", "Net"], ["none", "Plain"]];
+
+export async function show(place, parts, query) {
+  const games = await fetchGames();
+  const page = new AnalysePage(place, games, query);
+  await page.open(query);
+  return () => page.close();
+}
+
+class AnalysePage {
+  constructor(place, games, query) {
+    this.place = place;
+    this.games = games;
+    const names = games.map((game) => game.name);
+    const wanted = query.get("game");
+    const game = names.includes(wanted) ? wanted : names.includes("connect4") ? "connect4" : names[0];
+    this.line = new GameLine(game, query.get("start") ?? "", movesOf(query));
+    if (query.has("ply")) this.line.go(Number(query.get("ply")) || 0);
+    this.isRunning = false;
+    this.marks = {};
+    this.shown = 0;
+  }
+
+  async open(query) {
+    const actions = { onplay: (moves) => this.#play(moves), onnet: () => this.#netChanged() };
+    this.panes = [new AnalysisPane("Network", actions), new AnalysisPane("Second network", actions)];
+    this.isDouble = Boolean(query.get("second"));
+    this.#build();
+    await this.#offerNets([query.get("player"), query.get("second")]);
+    this.keys = (event) => this.#key(event);
+    this.retry = () => this.#refresh();
+    document.addEventListener("keydown", this.keys);
+    window.addEventListener("connected", this.retry);
+    await this.#refresh();
+  }
+
+  close() {
+    document.removeEventListener("keydown", this.keys);
+    window.removeEventListener("connected", this.retry);
+    this.panes.forEach((pane) => pane.stop());
+    this.report.stop();
+  }
+
+  // Building
+
+  #build() {
+    this.list = new MoveList((ply) => this.#goTo(ply));
+    this.problem = h("p", { class: "notice error", role: "alert", hidden: true });
+    this.noNet = h("p", { class: "notice", hidden: true });
+    this.report = new GameReport({
+      current: () => this.#reportQuestion(),
+      onpick: (ply) => this.#goTo(ply),
+      onmarks: (marks) => this.#mark(marks),
+    });
+    this.panesPlace = h("div", { class: "panes" });
+    this.side = h("div", { class: "side-column stack" }, this.#controls(), this.#movesCard(), this.report.element, this.#exchange());
+    const main = h("div", { class: "stack" }, this.problem, this.noNet, this.panesPlace);
+    const title = h("h1", { class: "visually-hidden" }, "Analyse");
+    this.place.replaceChildren(title, h("div", { class: "analyse-layout" }, main, this.side));
+    this.#placePanes();
+  }
+
+  #controls() {
+    const titles = this.games.map((game) => [game.name, game.title]);
+    this.gameSelect = select(titles, this.line.game, (game) => this.#chooseGame(game));
+    this.startButton = button("Start", "play", () => this.#toggle(), "primary");
+    const layers = segmented("On the board", LAYERS, "search", (layer) => {
+      for (const pane of this.panes) pane.shownLayer = layer;
+    });
+    this.doubleBox = h("input", { type: "checkbox", checked: this.isDouble, onchange: () => this.#setDouble(this.doubleBox.checked) });
+    const double = h("label", { class: "check" }, this.doubleBox, "Compare two networks");
+    const first = h("div", { class: "game-and-start" }, field("Game", this.gameSelect), this.startButton);
+    return h("section", { class: "card stack", "aria-label": "Analysis" }, first, layers, double);
+  }
+
+  #movesCard() {
+    this.status = h("p", { class: "status" });
+    this.backButton = iconButton("Back", "left", () => this.#goTo(this.line.ply - 1));
+    this.forwardButton = iconButton("Forward", "right", () => this.#goTo(this.line.ply + 1));
+    this.editButton = iconButton("Set up a position", "edit", () => this.#edit());
+    this.flipButton = iconButton("Flip the board", "flip", () => this.#flip());
+    this.playLink = h("a", { class: "icon-button", "aria-label": "Play from here", title: "Play from here" }, icon("play"));
+    const tools = [
+      iconButton("First position", "start", () => this.#goTo(0)),
+      this.backButton,
+      this.forwardButton,
+      iconButton("Last position", "end", () => this.#goTo(this.line.moves.length)),
+      this.flipButton,
+      this.editButton,
+      this.playLink,
+    ];
+    const toolbar = h("div", { class: "toolbar", role: "toolbar", "aria-label": "Position" }, tools);
+    return h("section", { class: "card game-card", "aria-label": "Game" }, this.status, this.list.element, toolbar);
+  }
+
+  #exchange() {
+    const current = () => ({ line: this.line, view: this.view });
+    return exchangeCard({ current, load: ({ start, moves }) => this.#setLine(new GameLine(this.line.game, start, moves)) });
+  }
+
+  #placePanes() {
+    const panes = this.isDouble ? this.panes : this.panes.slice(0, 1);
+    this.panesPlace.replaceChildren(...panes.map((pane) => pane.element));
+    this.panesPlace.classList.toggle("double", this.isDouble);
+  }
+
+  get #shownPanes() {
+    return this.isDouble ? this.panes : this.panes.slice(0, 1);
+  }
+
+  async #offerNets(chosen) {
+    const players = await fetchPlayers(this.line.game);
+    const nets = players.filter((player) => player.kind === "net");
+    this.panes[0].net.offer(nets, chosen[0] || null);
+    this.panes[1].net.offer(nets, chosen[1] || nets[1]?.id || null);
+    const hasNets = nets.length > 0;
+    this.startButton.disabled = !hasNets;
+    this.report.run.disabled = !hasNets;
+    this.noNet.hidden = hasNets;
+    this.noNet.textContent = `There is no network for ${this.#title()} yet. Train one with "rookery train ${this.line.game}" and start the server with its run folder.`;
+  }
+
+  #title() {
+    return this.games.find((game) => game.name === this.line.game)?.title ?? this.line.game;
+  }
+
+  // The position
+
+  async #refresh() {
+    const mine = ++this.shown;
+    try {
+      const view = await this.line.view();
+      if (mine !== this.shown) return;
+      this.view = view;
+      this.firstTurn = (view.turn + this.line.ply) % 2;
+      this.problem.hidden = true;
+      this.#draw();
+      if (this.isRunning) this.#startPanes();
+    } catch (error) {
+      this.problem.textContent = error.message;
+      this.problem.hidden = false;
+    }
+  }
+
+  #draw() {
+    const { view, line } = this;
+    const text = view.over ? `${resultText(view)}.` : `${sideNames(view)[view.turn]} to move.`;
+    for (const pane of this.panes) {
+      pane.show(line, view);
+      pane.board.label = `${this.#title()} board. ${text}`;
+    }
+    this.status.textContent = text;
+    this.backButton.disabled = line.ply === 0;
+    this.forwardButton.disabled = line.isAtEnd;
+    this.flipButton.disabled = view.drops || view.height === 0;
+    this.editButton.hidden = !canEdit(view);
+    this.playLink.href = pageAddress("play", { game: line.game, start: line.start, moves: line.shown, player: this.panes[0].net.id, side: view.turn });
+    this.#drawList();
+    this.report.shownPly = line.ply;
+    this.#remember();
+  }
+
+  #drawList() {
+    const { moves, ply } = this.line;
+    this.list.update({ moves, ply, firstTurn: this.firstTurn ?? 0, marks: this.marks });
+  }
+
+  #remember() {
+    const { game, start, moves, ply } = this.line;
+    const second = this.isDouble ? this.panes[1].net.id : "";
+    remember("analyse", { game, start, moves, ply: ply === moves.length ? "" : ply, player: this.panes[0].net.id, second });
+  }
+
+  #setLine(line) {
+    this.line = line;
+    this.report.clear();
+    return this.#refresh();
+  }
+
+  async #chooseGame(game) {
+    this.#halt();
+    this.line = new GameLine(game);
+    this.report.clear();
+    try {
+      await this.#offerNets([null, null]);
+    } catch (error) {
+      toast(error.message, true);
+    }
+    await this.#refresh();
+  }
+
+  async #play(moves) {
+    const before = this.line.moves;
+    for (const move of moves) this.line.push(move);
+    if (this.line.moves !== before) this.report.clear();
+    await this.#refresh();
+    speak(`${moves.at(-1)}. ${this.status.textContent}`);
+  }
+
+  async #goTo(ply) {
+    this.line.go(ply);
+    await this.#refresh();
+    speak(this.status.textContent);
+  }
+
+  #flip() {
+    for (const pane of this.panes) pane.board.flipped = !pane.board.flipped;
+  }
+
+  #key(event) {
+    if (event.target.closest("game-board, input, select, textarea, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    this.#goTo(this.line.ply + step);
+  }
+
+  // The search
+
+  #toggle() {
+    if (this.isRunning) {
+      this.#halt();
+      return;
+    }
+    this.isRunning = true;
+    this.#startPanes();
+  }
+
+  #startPanes() {
+    this.#drawStart();
+    for (const pane of this.#shownPanes) pane.start(() => this.#drawStart());
+    this.#drawStart();
+  }
+
+  #halt() {
+    this.isRunning = false;
+    this.panes.forEach((pane) => pane.stop());
+    this.#drawStart();
+  }
+
+  #drawStart() {
+    this.startButton.replaceChildren(icon(this.isRunning ? "stop" : "play"), h("span", {}, this.isRunning ? "Stop" : "Start"));
+  }
+
+  #netChanged() {
+    this.report.clear();
+    this.#refresh();
+  }
+
+  #setDouble(isDouble) {
+    this.isDouble = isDouble;
+    if (!isDouble) this.panes[1].stop();
+    this.#placePanes();
+    this.#refresh();
+  }
+
+  #reportQuestion() {
+    return { line: this.line, player: this.panes[0].net.id, firstTurn: this.firstTurn, names: sideNames(this.view) };
+  }
+
+  #mark(marks) {
+    this.marks = marks;
+    this.#drawList();
+  }
+
+  // Set-up by hand
+
+  #edit() {
+    this.#halt();
+    this.editor?.close();
+    const pane = this.panes[0];
+    this.#setDouble((this.doubleBox.checked = false));
+    const close = () => {
+      this.editor.close();
+      this.editor = null;
+    };
+    this.editor = new PositionEditor(pane.board, this.view, {
+      ondone: async (fen) => {
+        try {
+          const { start, moves } = await fetchJson("/api/games/read", { game: this.line.game, text: fen });
+          close();
+          await this.#setLine(new GameLine(this.line.game, start, moves));
+        } catch (error) {
+          toast(error.message, true);
+        }
+      },
+      oncancel: () => {
+        close();
+        this.#refresh();
+      },
+    });
+    this.side.prepend(this.editor.element);
+    this.editor.element.querySelector("button").focus();
+  }
 }

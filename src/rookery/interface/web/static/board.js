@@ -11,7 +11,7 @@ import { animateChange } from "./board_motion.js";
 import { drawPiece, Layout, STONE_SIGNS, UNIT } from "./board_drawing.js";
 import { openChooser } from "./chooser.js";
 
-const LAYERS = ["plate", "cells", "heat", "glow", "pieces", "front", "labels", "dots", "marks", "cursor"];
+const LAYERS = ["plate", "cells", "heat", "glow", "labels", "pieces", "front", "dots", "marks", "cursor"];
 const DRAG_PIXELS = 5;
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -126,9 +126,8 @@ export class GameBoard extends HTMLElement {
     this.#layout = new Layout(view, this.#isFlipped);
     this.svg.setAttribute("viewBox", this.#layout.viewBox.join(" "));
     const style = view.drops ? "drops" : view.colors ? "checkered" : "plain";
+    this.classList.toggle("small", drawing.isSmall(view));
     this.svg.setAttribute("class", `board ${style}`);
-    this.style.setProperty("--columns", this.#layout.viewBox[2]);
-    this.style.setProperty("--rows", this.#layout.viewBox[3]);
     this.#layers.plate.replaceChildren(...drawing.drawPlate(view, this.#layout));
     this.#layers.front.replaceChildren(...drawing.drawFront(view, this.#layout));
     this.#layers.labels.replaceChildren(...drawing.drawLabels(view, this.#layout));
@@ -288,10 +287,13 @@ export class GameBoard extends HTMLElement {
 
   async #decide(moves, cell) {
     const view = this.#view;
-    const move = moves.length === 1 ? moves[0] : await openChooser(this, moves, this.#spot(cell), view);
-    if (view !== this.#view) return;
+    let move = moves[0];
+    if (moves.length > 1) {
+      move = await openChooser(this, moves, this.#spot(cell), view);
+      if (view !== this.#view) return;
+      this.focus();
+    }
     this.#select(null);
-    this.focus();
     if (move) this.dispatchEvent(new CustomEvent("played", { detail: move }));
   }
 

@@ -21,7 +21,7 @@ export class Layout {
     this.isFlipped = isFlipped && !view.drops;
     this.isInside = view.colors === true;
     const labelled = !this.isInside;
-    this.labelSize = 3.2 * Math.max(this.width, this.height, 3) + 3;
+    this.labelSize = 2.6 * Math.max(this.width, this.height, 3) + 4;
     this.left = labelled && hasTexts(view.row_labels) ? 1.7 * this.labelSize : 0;
     this.below = labelled && hasTexts(view.column_labels) ? 1.7 * this.labelSize : 0;
     this.right = this.left;
@@ -83,14 +83,14 @@ export function drawPlate(view, layout) {
     height: height + 2 * frame,
     rx: layout.isInside ? 0 : 14,
   });
-  return layout.isInside ? [] : [plate, ...innerLines(width, height)];
+  return layout.isInside ? [] : [plate, innerLines(width, height)];
 }
 
 function innerLines(width, height) {
   const lines = [];
-  for (let x = UNIT; x < width; x += UNIT) lines.push(`M${x} 0V${height}`);
-  for (let y = UNIT; y < height; y += UNIT) lines.push(`M0 ${y}H${width}`);
-  return [s("path", { class: "lines", d: lines.join("") })];
+  for (let x = UNIT; x < width; x += UNIT) lines.push(`M${x}-6V${height + 6}`);
+  for (let y = UNIT; y < height; y += UNIT) lines.push(`M-6 ${y}H${width + 6}`);
+  return s("path", { class: "lines", d: lines.join("") });
 }
 
 /** Draw the front of a board into which stones drop: a plate with round holes. */

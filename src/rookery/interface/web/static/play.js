@@ -1,6 +1,7 @@
 // The page Play: one game against a player of the server, or between two people.
 
 import "./board.js";
+import { isSmall } from "./board_drawing.js";
 import { movesOf, pageAddress, remember } from "./address.js";
 import { ask, fetchJson } from "./connection.js";
 import { button, h, icon, iconButton, speak, toast } from "./dom.js";
@@ -103,6 +104,7 @@ class PlayPage {
       this.view = view;
       this.firstTurn = (view.turn + this.line.ply) % 2;
       this.problem.hidden = true;
+      this.form.nameSides(sideNames(view));
       this.#draw();
     } catch (error) {
       this.#complain(error);
@@ -136,6 +138,7 @@ class PlayPage {
       const isOpponent = this.#hasOpponent() && player !== this.human;
       this.strips[index].update({
         player,
+        look: lookOf(this.view),
         name: names[player],
         who: this.#hasOpponent() ? (isOpponent ? this.#opponentText() : "You") : "",
         isToMove: !isOver && this.view.turn === player,
@@ -368,7 +371,7 @@ function playerStrip() {
   const note = h("span", { class: "note" });
   const element = h("div", { class: "strip" }, stone, name, who, note);
   const update = (state) => {
-    stone.dataset.player = state.player;
+    stone.className = `side-sign ${state.look} ${state.player ? "second" : "first"}`;
     name.textContent = state.name;
     who.textContent = state.who;
     note.textContent = state.isThinking ? "thinking" : state.note;
@@ -376,6 +379,12 @@ function playerStrip() {
     element.classList.toggle("thinking", state.isThinking);
   };
   return { element, update };
+}
+
+/** How the pieces of a game look, for the sign next to a player's name. */
+function lookOf(view) {
+  if (view.colors) return "chess-look";
+  return isSmall(view) ? "sign-look" : "stone-look";
 }
 
 /** Return a view's move by either of its names. */

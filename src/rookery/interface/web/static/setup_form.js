@@ -89,7 +89,17 @@ export class SetupForm {
     const amounts = isTime ? SECONDS : SIMULATIONS;
     const fresh = select(amounts.map((text) => [text, text]), String(this.settings.amount));
     this.amount.replaceChildren(...fresh.options);
+    this.amount.value = amounts.includes(String(this.settings.amount)) ? this.settings.amount : amounts[2];
+    this.settings.amount = Number(this.amount.value);
     this.amountField.firstChild.textContent = isTime ? "Seconds per move" : "Simulations per move";
+  }
+
+  /** Name the sides as the game does. */
+  nameSides(names) {
+    const texts = this.side.querySelectorAll("span");
+    names.forEach((name, player) => {
+      texts[player].textContent = name.replace(" player", "");
+    });
   }
 
   #start() {
