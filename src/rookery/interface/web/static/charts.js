@@ -13,6 +13,7 @@ import { shortNumber } from "./figures.js";
 const HEIGHT = 210;
 const GAP_OF_TICKS = 42;
 const CAP = 3;
+const SAME = 1e-6;
 
 export class Chart {
   #plot = null;
@@ -133,7 +134,7 @@ export class Chart {
       width,
       height: HEIGHT,
       legend: { show: false },
-      padding: [10, 10, 0, 0],
+      padding: [10, 18, 0, 0],
       scales: { x: { time: false }, y: { distr: log ? 3 : 1, range: this.#range() } },
       cursor: {
         y: false,
@@ -142,7 +143,7 @@ export class Chart {
         sync: { key: "run", setSeries: false },
       },
       series: [{}, ...lines],
-      axes: [axis({ space: 60, size: 30 }), axis({ size: 52, values: (_, at) => at.map(shortTick) })],
+      axes: [axis({ space: 60, size: 30 }), axis({ size: 56, values: (_, at) => at.map((value) => (value === null ? "" : this.format(value))) })],
       hooks: { draw: [(plot) => this.#drawBars(plot)], setCursor: [(plot) => this.#tell(plot.cursor.idx)] },
     };
   }
@@ -155,7 +156,8 @@ export class Chart {
       const bottom = Math.min(low ?? Infinity, ...known);
       const top = Math.max(high ?? -Infinity, ...known);
       if (!Number.isFinite(bottom) || !Number.isFinite(top)) return [0, 1];
-      if (bottom === top) return bottom === 0 ? [0, 1] : [bottom - Math.abs(bottom) / 10, top + Math.abs(top) / 10];
+      const size = Math.max(Math.abs(bottom), Math.abs(top));
+      if (top - bottom <= size * SAME) return size ? [bottom - size / 10, top + size / 10] : [0, 1];
       const room = (top - bottom) * 0.06;
       return [bottom >= 0 && bottom - room < 0 ? 0 : bottom - room, top + room];
     };
@@ -230,10 +232,6 @@ function axis(options) {
     ticks: { ...line, size: 4 },
     ...options,
   };
-}
-
-function shortTick(value) {
-  return value === null ? "" : shortNumber(value);
 }
 
 /** Return an exponential moving average; `weight` from 0 to 1 is that of the past. */

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { fetchJson } from "./connection.js";
 import { Chart } from "./charts.js";
 import { chartControls } from "./chart_controls.js";
+import { ChartGroups } from "./chart_groups.js";
 import { CHARTS, MEASURED, measuredSeries, places } from "./curves.js";
 import { duration, shortNumber, stateBadge } from "./figures.js";
 import { text } from "./run_parts.js";
@@ -15,6 +16,7 @@ export async function show(place, names) {
   const runs = await Promise.all(names.map(load));
   const choice = { axis: "iteration", smoothing: 0, log: false };
   const charts = allCharts();
+  const groups = new ChartGroups(charts);
   const controls = chartControls(choice, () => {
     for (const { chart, part } of charts) {
       const xLabel = choice.axis === "iteration" ? "iteration" : "minute";
@@ -29,13 +31,14 @@ export async function show(place, names) {
       h("div", { class: "page-head" }, h("div", { class: "row" }, h("a", { class: "back", href: "#/runs" }, "Runs"), h("h1", {}, `${runs.length} runs compared`))),
       overview(runs),
       controls,
-      h("div", { class: "charts" }, charts.map(({ chart }) => chart.element)),
+      groups.element,
       settingsTable(runs),
     ),
   );
 
   function update() {
     for (const each of charts) each.chart.update(runs.flatMap((run) => seriesOfRun(each, run, choice.axis)));
+    groups.update();
   }
 
   const redraw = () => charts.forEach(({ chart }) => chart.redraw());

@@ -2,33 +2,35 @@
 
 import { percent, shortNumber } from "./figures.js";
 
-/** Charts of one run; each line is [column, label]. */
+/** Charts of one run by group; each line is [column, label]. */
 export const CHARTS = [
-  { title: "Losses", lines: [["loss", "total"], ["policy_loss", "policy"], ["value_loss", "value"]] },
-  { title: "Policy entropy", lines: [["policy_entropy", "entropy of the search's policy"]], hint: "In nats, mean over the replay window." },
-  { title: "Policy KL", lines: [["policy_kl", "divergence from the search"]], hint: "How far the network's policy is from the search's." },
-  { title: "Accuracy", lines: [["policy_accuracy", "policy"], ["value_accuracy", "value"]], format: percent },
-  { title: "Duplicate games", lines: [["duplicate_games", "games"], ["duplicate_rows", "rows in the window"]], format: percent },
-  { title: "Results", lines: [["first_wins", "first player wins"], ["draws", "draws"]], format: percent },
-  { title: "Length of games", lines: [["mean_length", "plies"]] },
-  { title: "Replay age", lines: [["replay_age", "mean age in iterations"]] },
-  { title: "Replay window", lines: [["window_rows", "rows"]] },
-  { title: "Positions per second", lines: [["positions_per_second", "positions/s"]] },
-  { title: "Simulations per second", lines: [["simulations_per_second", "simulations/s"]] },
-  { title: "Batch size", lines: [["mean_batch", "rows per batch of self-play"]] },
-  { title: "Learning speed", lines: [["rows_per_second", "rows/s"]] },
-  { title: "Learning rate", lines: [["learning_rate", "rate"]] },
-  { title: "Gradient norm", lines: [["gradient_norm", "norm"]] },
-  { title: "GPU load", lines: [["device_busy", "load"]], devices: "busy ", format: percent },
-  { title: "GPU memory", lines: [["device_mb", "MB"]], devices: "memory " },
-  { title: "Waiting", lines: [["learner_waited", "learner"], ["games_waited", "games"]], format: percent },
-  { title: "Staleness", lines: [["staleness", "iterations"]] },
+  { group: "Strength and losses", title: "Losses", lines: [["loss", "total"], ["policy_loss", "policy"], ["value_loss", "value"]] },
+  { group: "Self-play", title: "Policy entropy", lines: [["policy_entropy", "entropy of the search's policy"]], hint: "In nats, mean over the replay window." },
+  { group: "Learning", title: "Policy KL", lines: [["policy_kl", "divergence from the search"]], hint: "How far the network's policy is from the search's." },
+  { group: "Learning", title: "Accuracy", lines: [["policy_accuracy", "policy"], ["value_accuracy", "value"]], format: percent },
+  { group: "Self-play", title: "Duplicate games", lines: [["duplicate_games", "games"], ["duplicate_rows", "rows in the window"]], format: percent },
+  { group: "Self-play", title: "Results", lines: [["first_wins", "first player wins"], ["draws", "draws"]], format: percent },
+  { group: "Self-play", title: "Length of games", lines: [["mean_length", "plies"]] },
+  { group: "Self-play", title: "Replay age", lines: [["replay_age", "mean age in iterations"]] },
+  { group: "Self-play", title: "Replay window", lines: [["window_rows", "rows"]] },
+  { group: "Speed", title: "Positions per second", lines: [["positions_per_second", "positions/s"]] },
+  { group: "Speed", title: "Simulations per second", lines: [["simulations_per_second", "simulations/s"]] },
+  { group: "Speed", title: "Batch size", lines: [["mean_batch", "rows per batch of self-play"]] },
+  { group: "Speed", title: "Learning speed", lines: [["rows_per_second", "rows/s"]] },
+  { group: "Learning", title: "Learning rate", lines: [["learning_rate", "rate"]] },
+  { group: "Learning", title: "Gradient norm", lines: [["gradient_norm", "norm"]] },
+  { group: "Speed", title: "GPU load", lines: [["device_busy", "load"]], devices: "busy ", format: percent },
+  { group: "Speed", title: "GPU memory", lines: [["device_mb", "MB"]], devices: "memory " },
+  { group: "Speed", title: "Waiting", lines: [["learner_waited", "learner"], ["games_waited", "games"]], format: percent },
+  { group: "Speed", title: "Staleness", lines: [["staleness", "iterations"]] },
 ];
 
 export const MEASURED = [
-  { title: "Strength", part: "strength", value: "errors", format: (value) => `${shortNumber(value)} %` },
-  { title: "Elo", part: "elo", value: "elo", format: shortNumber },
+  { group: "Strength and losses", title: "Strength", part: "strength", value: "errors", format: (value) => `${shortNumber(value)} %` },
+  { group: "Strength and losses", title: "Elo", part: "elo", value: "elo", format: shortNumber },
 ];
+
+export const GROUPS = ["Strength and losses", "Learning", "Self-play", "Speed"];
 
 /** Return the place of each row on the x axis: iterations or minutes. */
 export function places(columns, axis) {

@@ -4,6 +4,7 @@ import { button, h, toast } from "./dom.js";
 import { fetchJson } from "./connection.js";
 import { Chart } from "./charts.js";
 import { chartControls } from "./chart_controls.js";
+import { ChartGroups } from "./chart_groups.js";
 import { saveFile, toCsv } from "./chart_files.js";
 import { append, CHARTS, MEASURED, measuredSeries, seriesOf } from "./curves.js";
 import { resumeDialog } from "./new_run.js";
@@ -14,6 +15,7 @@ import { eventList, facts, headline, settingsPanel, workerTable } from "./run_pa
 const POINTS = 1000;
 const MOST_POINTS = 4000;
 const CLOCK_MS = 1000;
+const MANY_ROWS = 200;
 
 export async function show(place, name) {
   const path = `/api/runs/${encodeURIComponent(name)}`;
@@ -29,6 +31,7 @@ class RunView {
   #stats;
   #source = null;
   #charts = [];
+  #groups = null;
   #choice = { axis: "iteration", smoothing: 0, log: false };
   #parts = {};
   #clock = 0;
@@ -38,9 +41,10 @@ class RunView {
     this.#path = path;
     this.#run = { ...run, control: run.control };
     this.#stats = stats;
+    if (stats.rows >= MANY_ROWS) this.#choice.smoothing = 0.6;
     this.#build(place);
+    this.#changeCurves();
     this.#showRun();
-    this.#showCurves();
     this.#follow();
     this.#clock = setInterval(() => this.#tick(), CLOCK_MS);
     window.addEventListener("themechange", this.#onTheme);
@@ -58,15 +62,15 @@ class RunView {
     for (const chart of [...MEASURED, ...CHARTS]) {
       this.#charts.push({ ...chart, chart: new Chart(chart.title, { format: chart.format, hint: chart.hint }) });
     }
+    this.#groups = new ChartGroups(this.#charts);
     const save = button("CSV", "save", () => this.#saveCsv(), "quiet");
     save.setAttribute("aria-label", "Save all curves as CSV");
     const controls = chartControls(this.#choice, () => this.#changeCurves(), save);
     this.#parts.curves = h(
       "section",
-      { class: "stack", "aria-labelledby": "curves-title" },
-      h("h2", { class: "visually-hidden", id: "curves-title" }, "Curves"),
+      { class: "stack", "aria-label": "Curves" },
       controls,
-      h("div", { class: "charts" }, this.#charts.map(({ chart }) => chart.element)),
+      this.#groups.element,
     );
     const doctor = doctorPanel(this.#path);
     const games = new GamesPanel(this.#path, this.#run);
@@ -128,7 +132,7 @@ class RunView {
         : seriesOf(each, columns, this.#choice.axis);
       each.chart.update(series);
     }
-    this.#parts.curves.hidden = this.#charts.every(({ chart }) => chart.element.hidden);
+    this.#parts.curves.hidden = !this.#groups.update();
   }
 
   #changeCurves() {

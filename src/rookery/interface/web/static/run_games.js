@@ -30,9 +30,10 @@ export class GamesPanel {
     this.load.disabled = true;
     try {
       this.#games = await fetchJson(`${this.#path}/games?games=${GAMES}`);
-      this.load.querySelector("span").textContent = "Show newer games";
-      if (this.#games.length) await this.#showGames();
-      else this.#body.replaceChildren(h("p", { class: "muted" }, "The run has kept no games yet."));
+      if (this.#games.length) {
+        this.load.querySelector("span").textContent = "Show newer games";
+        await this.#showGames();
+      } else this.#body.replaceChildren(h("p", { class: "muted" }, "The run has kept no games yet."));
     } catch (error) {
       this.#body.replaceChildren(h("p", { class: "notice error" }, error.message));
     }

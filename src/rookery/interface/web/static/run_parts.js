@@ -63,6 +63,7 @@ export function facts(run, measurements) {
     ["Batch size", now.mean_batch, "rows per evaluation"],
     ["GPU load", now.device_busy === undefined ? null : percent(now.device_busy), `${shortNumber(now.device_mb)} MB in use`],
   ];
+  if (!run.iterations) return h("p", { class: "card muted" }, firstWords(run.state));
   const shown = tiles.filter((tile) => tile && tile[1] !== null && tile[1] !== undefined);
   return h(
     "dl",
@@ -76,6 +77,12 @@ export function facts(run, measurements) {
       ),
     ),
   );
+}
+
+function firstWords(state) {
+  if (state === "starting") return "The run is being prepared: the rules are compiled and the network is measured.";
+  if (state === "running") return "The first iteration is under way. Figures and curves appear when it ends.";
+  return "The run has not finished an iteration.";
 }
 
 function lastElo(elo) {

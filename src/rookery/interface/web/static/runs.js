@@ -18,7 +18,7 @@ export async function show(place, parts, query) {
 
 async function showList(place) {
   const chosen = new Set();
-  const body = h("div", { class: "run-list", "aria-live": "off" });
+  const body = h("div", {}, h("p", { class: "loading" }, "Reading the runs"));
   const compare = button("Compare", "", () => {
     location.hash = `#/runs?compare=${[...chosen].map(encodeURIComponent).join(",")}`;
   });
