@@ -14,6 +14,7 @@ const HEIGHT = 210;
 const GAP_OF_TICKS = 42;
 const CAP = 3;
 const SAME = 1e-6;
+const WHOLE_STEPS = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
 export class Chart {
   #plot = null;
@@ -134,7 +135,7 @@ export class Chart {
       width,
       height: HEIGHT,
       legend: { show: false },
-      padding: [10, 18, 0, 0],
+      padding: [10, 24, 0, 0],
       scales: { x: { time: false }, y: { distr: log ? 3 : 1, range: this.#range() } },
       cursor: {
         y: false,
@@ -143,7 +144,7 @@ export class Chart {
         sync: { key: "run", setSeries: false },
       },
       series: [{}, ...lines],
-      axes: [axis({ space: 60, size: 30 }), axis({ size: 56, values: (_, at) => at.map((value) => (value === null ? "" : this.format(value))) })],
+      axes: [axis({ space: 60, size: 30, ...(this.xLabel === "iteration" ? { incrs: WHOLE_STEPS } : {}) }), axis({ size: 56, values: (_, at) => at.map((value) => (value === null ? "" : this.format(value))) })],
       hooks: { draw: [(plot) => this.#drawBars(plot)], setCursor: [(plot) => this.#tell(plot.cursor.idx)] },
     };
   }
@@ -218,7 +219,7 @@ function signature(series) {
 
 function pointsOf(y) {
   const known = y.filter((value) => value !== null).length;
-  return { show: known <= 60, size: 5 };
+  return { show: known <= 60, size: known <= 3 ? 8 : 5 };
 }
 
 function axis(options) {

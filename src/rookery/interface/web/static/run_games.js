@@ -57,7 +57,7 @@ export class GamesPanel {
     return h(
       "button",
       { type: "button", disabled: game.start === null, onclick: () => this.#choose(row), title: game.start === null ? "The opening of this game is not known" : null },
-      h("span", { class: "result" }, game.result),
+      h("span", { class: "result" }, game.result.replaceAll("1/2", "½")),
       h("span", { class: "muted" }, `${game.moves.length} plies, iteration ${game.iteration}`),
       sparkline(values, "Value over the game", { width: 70, height: 20 }),
     );
@@ -118,7 +118,7 @@ export class GamesPanel {
 
 function opinionParts(opinion, moves, ply, opening, result) {
   if (ply < opening) return [h("p", { class: "muted" }, "Random opening; the search had no say.")];
-  if (!opinion) return [h("p", {}, `The game is over: ${result}.`)];
+  if (!opinion) return [h("p", {}, `The game is over: ${result.replaceAll("1/2", "½")}.`)];
   const wins = (1 + opinion.value) / 2;
   const best = opinion.best === moves[ply] ? "which was played" : `played was ${moves[ply]} (${percent(opinion.share)})`;
   return [
