@@ -38,6 +38,8 @@ class AnalysePage {
     const actions = { onplay: (moves) => this.#play(moves), onnet: () => this.#netChanged() };
     this.panes = [new AnalysisPane("Network", actions), new AnalysisPane("Second network", actions)];
     this.isDouble = Boolean(query.get("second"));
+    this.startButton = button("Start", "play", () => this.#toggle(), "primary");
+    this.panes[0].choices.append(this.startButton);
     this.#build();
     await this.#offerNets([query.get("player"), query.get("second")]);
     this.keys = (event) => this.#key(event);
@@ -66,8 +68,8 @@ class AnalysePage {
       onmarks: (marks) => this.#mark(marks),
     });
     this.panesPlace = h("div", { class: "panes" });
-    this.side = h("div", { class: "side-column stack" }, this.#controls(), this.#movesCard(), this.report.element, this.#exchange());
-    const main = h("div", { class: "stack" }, this.problem, this.noNet, this.panesPlace);
+    this.side = h("div", { class: "side-column stack" }, this.#controls(), this.#movesCard(), this.#exchange());
+    const main = h("div", { class: "stack" }, this.problem, this.noNet, this.panesPlace, this.report.element);
     const title = h("h1", { class: "visually-hidden" }, "Analyse");
     this.place.replaceChildren(title, h("div", { class: "analyse-layout" }, main, this.side));
     this.#placePanes();
@@ -76,14 +78,12 @@ class AnalysePage {
   #controls() {
     const titles = this.games.map((game) => [game.name, game.title]);
     this.gameSelect = select(titles, this.line.game, (game) => this.#chooseGame(game));
-    this.startButton = button("Start", "play", () => this.#toggle(), "primary");
     const layers = segmented("On the board", LAYERS, "search", (layer) => {
       for (const pane of this.panes) pane.shownLayer = layer;
     });
     this.doubleBox = h("input", { type: "checkbox", checked: this.isDouble, onchange: () => this.#setDouble(this.doubleBox.checked) });
     const double = h("label", { class: "check" }, this.doubleBox, "Compare two networks");
-    const first = h("div", { class: "game-and-start" }, field("Game", this.gameSelect), this.startButton);
-    return h("section", { class: "card stack", "aria-label": "Analysis" }, first, layers, double);
+    return h("section", { class: "card stack", "aria-label": "Analysis" }, field("Game", this.gameSelect), layers, double);
   }
 
   #movesCard() {

@@ -2,9 +2,9 @@
 
 import "./board.js";
 import { CandidateTable, priorHeat, priorMarks, searchMarks, shortCount } from "./candidates.js";
-import { ask, stream } from "./connection.js";
+import { ask, ServerError, stream } from "./connection.js";
 import { h } from "./dom.js";
-import { fetchView, sideNames } from "./game_line.js";
+import { fetchView, lookOf, sideNames } from "./game_line.js";
 import { PlayerChoice } from "./players.js";
 import { TreeView } from "./tree_view.js";
 import { forFirst, WdlBar } from "./wdl_bar.js";
@@ -12,6 +12,11 @@ import { forFirst, WdlBar } from "./wdl_bar.js";
 const NODES = 200_000;
 const LINES = 12;
 const STEP_MS = 420;
+
+/** Name the moves of a line as people write them, as everywhere on the page. */
+function withLabels(line) {
+  return { ...line, move: line.label, variation: line.labels };
+}
 
 export class AnalysisPane {
   /** `onplay(moves)` continues the game, `onnet()` says that another network was chosen. */
@@ -31,13 +36,14 @@ export class AnalysisPane {
     this.table = new CandidateTable(actions);
     this.tree = new TreeView({ ...actions, children: (path) => this.#children(path) });
     this.progress = h("p", { class: "progress", role: "status" });
-    const opinion = h("div", { class: "opinion stack" }, this.#head(), this.bar.element, this.table.element, this.tree.element);
+    const opinion = h("div", { class: "card opinion stack" }, this.#head(), this.bar.element, this.table.element, this.tree.element);
     const boardPlace = h("div", { class: "pane-board" }, this.board);
     this.element = h("section", { class: "pane", "aria-label": label }, h("div", { class: "pane-grid" }, boardPlace, opinion));
   }
 
   #head() {
-    return h("div", { class: "pane-head" }, h("div", { class: "row grow choices" }, this.net.parts), this.progress);
+    this.choices = h("div", { class: "row grow choices" }, this.net.parts);
+    return h("div", { class: "pane-head" }, this.choices, this.progress);
   }
 
   /** Show a position; what was found about the one before is forgotten. */
@@ -93,12 +99,12 @@ export class AnalysisPane {
   }
 
   #found(info) {
-    this.lines = info.lines;
-    if (!info.lines.length) return;
+    this.lines = info.lines.map(withLabels);
+    if (!this.lines.length) return;
     const speed = info.seconds > 0 ? `, ${shortCount(Math.round(info.nodes / info.seconds))}/s` : "";
     this.progress.textContent = `${shortCount(info.nodes)} nodes${speed}`;
-    this.bar.update(forFirst(info.lines[0].wdl, this.view.turn), sideNames(this.view));
-    this.table.update(info.lines);
+    this.bar.update(forFirst(this.lines[0].wdl, this.view.turn), sideNames(this.view), lookOf(this.view));
+    this.table.update(this.lines);
     if (!this.isPreviewing) this.#drawLines();
   }
 
@@ -117,7 +123,8 @@ export class AnalysisPane {
 
   async #children(path) {
     const answer = await ask({ do: "tree", ...this.line.question, player: this.net.id, path });
-    return answer.children ?? answer.tree ?? [];
+    if (!answer.kept) throw new ServerError("Start the search to see its tree.");
+    return answer.children.map(withLabels);
   }
 
   /** Play a variation on the board, or its last position at once; null ends it. */

@@ -72,6 +72,12 @@ export function sideNames(view) {
   return ["First player", "Second player"];
 }
 
+/** How the pieces of a game look: the class of signs and bars in the players' colours. */
+export function lookOf(view) {
+  if (view.colors) return "chess-look";
+  return isSmall(view) ? "sign-look" : "stone-look";
+}
+
 /** How the game ended, in words; an empty text if it goes on. */
 export function resultText(view) {
   if (!view.over) return "";

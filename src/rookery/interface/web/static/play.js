@@ -1,12 +1,11 @@
 // The page Play: one game against a player of the server, or between two people.
 
 import "./board.js";
-import { isSmall } from "./board_drawing.js";
 import { movesOf, pageAddress, remember } from "./address.js";
 import { ask, fetchJson } from "./connection.js";
 import { button, h, icon, iconButton, speak, toast } from "./dom.js";
 import { exchangeCard } from "./exchange.js";
-import { GameLine, resultText, sideNames, typedMove } from "./game_line.js";
+import { GameLine, lookOf, resultText, sideNames, typedMove } from "./game_line.js";
 import { MoveList } from "./move_list.js";
 import { fetchGames } from "./players.js";
 import { SetupForm } from "./setup_form.js";
@@ -379,12 +378,6 @@ function playerStrip() {
     element.classList.toggle("thinking", state.isThinking);
   };
   return { element, update };
-}
-
-/** How the pieces of a game look, for the sign next to a player's name. */
-function lookOf(view) {
-  if (view.colors) return "chess-look";
-  return isSmall(view) ? "sign-look" : "stone-look";
 }
 
 /** Return a view's move by either of its names. */

@@ -32,9 +32,9 @@ export class WdlBar {
     this.text.replaceChildren(h("span", {}, "No search yet"));
   }
 
-  /** Show [win, draw, loss] of the first player; `names` are the players' names. */
-  update(wdl, names) {
-    this.element.classList.remove("unknown");
+  /** Show [win, draw, loss] of the first player, in the colours of the game's pieces. */
+  update(wdl, names, look) {
+    this.element.className = `wdl ${look}`;
     this.#widths(wdl);
     const texts = [`${names[0]} ${percent(wdl[0])}`, `draw ${percent(wdl[1])}`, `${names[1]} ${percent(wdl[2])}`];
     this.text.replaceChildren(...texts.map((text) => h("span", {}, text)));
