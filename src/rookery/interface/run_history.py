@@ -216,6 +216,11 @@ class RunHistory:
         return self._ratings
 
     @property
+    def elo_measurements(self) -> tuple[EloMeasurement, ...]:
+        """The games that ratings are based on."""
+        return tuple(self._elo)
+
+    @property
     def elo(self) -> RatingEstimate | None:
         """The Elo of the last iteration that was rated."""
         return list(self.ratings.values())[-1] if self.ratings else None

@@ -11,12 +11,20 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rookery.arena import RatingEstimate
 from rookery.base import RookeryError
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import NEVER, StatsTail
 from rookery.interface.watch.run_status import ENDS, FINISHED, NEW, RUNNING, STOPPED, LockProbe
 from rookery.interface.web.run_columns import Columns
-from rookery.training import Config, describe_damage, read_config, read_identity
+from rookery.training import (
+    Config,
+    EloMeasurement,
+    describe_damage,
+    history_of,
+    read_config,
+    read_identity,
+)
 
 DAMAGED, STARTING = "damaged", "starting"
 STATES = {RUNNING: "running", FINISHED: "finished", STOPPED: "stopped", NEW: "new"}
@@ -53,6 +61,9 @@ class LiveRun:
         self._looked_at = -FRESH_SECONDS
         self._settings_signs: tuple[Sign | None, ...] = ()
         self._lines_sign: Sign | None = None
+        self._ratings: dict[int, RatingEstimate] = {}
+        self._rated: tuple[EloMeasurement, ...] = ()
+        self._is_rating = False
 
     @property
     def seconds(self) -> float:
@@ -79,6 +90,27 @@ class LiveRun:
         damaged = self._tail.damaged + self.history.damaged
         lines = describe_damage(Path("stats.jsonl"), damaged) if damaged else ""
         return [note for note in (self.problem, lines) if note]
+
+    def ratings(self) -> dict[int, RatingEstimate]:
+        """Return the Elo of all iterations that were rated, as far as it has been computed.
+
+        That may take seconds, so it is done in a thread; `version` changes when it is done.
+        """
+        with self.lock:
+            measured = self.history.elo_measurements
+            if measured != self._rated and not self._is_rating:
+                self._is_rating = True
+                threading.Thread(target=self._rate, args=(measured,), daemon=True).start()
+            return self._ratings
+
+    def _rate(self, measured: tuple[EloMeasurement, ...]) -> None:
+        try:
+            found = history_of(measured).ratings() if measured else {}
+        except (RookeryError, ValueError, ArithmeticError, LookupError):  # of damaged lines
+            found = {}
+        with self.lock:
+            self._ratings, self._rated, self._is_rating = found, measured, False
+            self.version += 1
 
     def refresh(self) -> "LiveRun":
         """Read what has changed, and return the run."""

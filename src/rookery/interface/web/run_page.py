@@ -5,7 +5,7 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-from rookery.base import RookeryError, numbered_files
+from rookery.base import numbered_files
 from rookery.interface.run_history import RunHistory
 from rookery.interface.web.live_run import LiveRun
 from rookery.interface.web.run_columns import Numbers, spread
@@ -71,22 +71,18 @@ def page(run: LiveRun) -> Plain:
 
 def measurements(run: LiveRun) -> Plain:
     """Return strength and Elo over the iterations, with their intervals."""
-    history = run.history
-    found = history.measurements
+    found = run.history.measurements
     shown = [found[row] for row in spread(range(len(found)), MEASUREMENTS_SHOWN)]
     strength = {
         name: [_plain(getattr(each, name)) for each in shown]
         for name in ("iteration", "seconds", "errors", "low", "high", "simulations")
     }
     strength_label = found[-1].label if found else ""
-    return {"strength": {**strength, "label": strength_label}, "elo": _elo(history)}
+    return {"strength": {**strength, "label": strength_label}, "elo": _elo(run)}
 
 
-def _elo(history: RunHistory) -> Plain:
-    try:
-        ratings = list(history.ratings.items())
-    except (RookeryError, ValueError, ArithmeticError, LookupError):  # games of damaged lines
-        ratings = []
+def _elo(run: LiveRun) -> Plain:
+    ratings = list(run.ratings().items())
     chosen = [ratings[row] for row in spread(range(len(ratings)), MEASUREMENTS_SHOWN)]
     columns: dict[str, Numbers] = {"iteration": [iteration for iteration, _ in chosen]}
     for name in ("elo", "low", "high"):
