@@ -1,14 +1,15 @@
 """Search of one position that becomes deeper until the caller has seen enough."""
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
 from rookery.api.board import Board
 from rookery.api.net import Net, as_net, parts_of
 from rookery.base import MAX_SIMULATIONS, IllegalPosition
-from rookery.games import Action
+from rookery.games import Action, State
 from rookery.games import Board as GameBoard
 from rookery.search import AnalysisSearch, Evaluator, Variation, nodes_in_memory
 
@@ -29,6 +30,10 @@ class Line:
     visits: int
     variation: tuple[str, ...]
     """The move and the best moves after it."""
+    actions: tuple[Action, ...]
+    """The same as actions."""
+    prior: float
+    """Probability of the move in the policy of the network alone."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +70,25 @@ class Analysis:
         *,
         lines: int = 1,
         memory_mb: int = MEMORY_MB,
+        max_nodes: int | None = None,
     ) -> None:
         """Search the position of `board` with a network, its name, or any evaluator.
 
-        The analysis ends when the result is proved or its tree fills `memory_mb`.
+        The analysis ends when the result is proved or its tree fills `memory_mb` or has
+        `max_nodes` positions.
         """
         if board.is_over:
             raise IllegalPosition("the game is over in this position; there is no move to find")
-        evaluator, config = parts_of(as_net(net), board.game)
+        net = as_net(net)
+        evaluator, config = parts_of(net, board.game)
         self._board, self._lines = board.copy(), lines
+        largest = nodes_in_memory(board.game, memory_mb)
         self._search = AnalysisSearch(
             board.game,
             evaluator,
             config=config,
-            max_nodes=nodes_in_memory(board.game, memory_mb),
+            max_nodes=largest if max_nodes is None else min(largest, max_nodes),
+            leaves=net.leaves if isinstance(net, Net) else 0,
         )
         self._search.set_position(board.state, board.played.repetitions)
         self._seconds = 0.0
@@ -88,29 +98,51 @@ class Analysis:
         """End the iteration."""
         self._is_stopped = True
 
-    def info(self) -> AnalysisInfo:
-        """Return the state so far."""
-        found = self._search.variations(self._lines)
+    @property
+    def is_finished(self) -> bool:
+        """Whether more search would change nothing: the result is proved, or the tree full."""
+        return self._search.is_finished
+
+    def grow(self, nodes: int = MAX_SIMULATIONS, *, seconds: float = math.inf) -> int:
+        """Run `nodes` simulations, or fewer if `seconds` are over; return how many were run."""
+        begin = time.perf_counter()
+        end = begin + seconds
+        grown = self._search.grow(nodes, is_stopped=lambda: time.perf_counter() >= end)
+        self._seconds += time.perf_counter() - begin
+        return grown
+
+    @property
+    def nodes(self) -> int:
+        """Simulations so far."""
+        return self._search.progress.simulations
+
+    def info(self, lines: int | None = None) -> AnalysisInfo:
+        """Return the state so far, with another number of lines if it is given."""
         progress = self._search.progress
         return AnalysisInfo(
-            lines=tuple(self._line(each) for each in found),
+            lines=tuple(self._read_lines(self._lines if lines is None else lines)),
             nodes=progress.simulations,
             seconds=self._seconds,
             depth=progress.depth,
         )
 
+    def lines_after(self, moves: Sequence[str] = ()) -> list[Line]:
+        """Return all moves after `moves`, the best first; none where the tree ends.
+
+        Values are for the player who is to move there.
+        """
+        board = self._board.copy()
+        for move in moves:
+            board.push(move)
+        path = board.played.actions[len(self._board.played.actions) :]
+        return self._read_lines(board.game.max_legal, path, board)
+
     def __iter__(self) -> Iterator[AnalysisInfo]:
         while not self._is_stopped:
-            self._grow()
+            self.grow(seconds=SECONDS_BETWEEN)
             yield self.info()
-            if self._search.is_finished:
+            if self.is_finished:
                 return
-
-    def _grow(self) -> None:
-        begin = time.perf_counter()
-        end = begin + SECONDS_BETWEEN
-        self._search.grow(MAX_SIMULATIONS, is_stopped=lambda: time.perf_counter() >= end)
-        self._seconds += time.perf_counter() - begin
 
     def __enter__(self) -> "Analysis":
         return self
@@ -123,13 +155,27 @@ class Analysis:
     ) -> None:
         self.stop()
 
-    def _line(self, found: Variation) -> Line:
-        moves = self._written(found.actions)
-        return Line(moves[0], found.value, found.wdl, found.visits, moves)
+    def _read_lines(
+        self, count: int, path: Sequence[Action] = (), board: Board | None = None
+    ) -> list[Line]:
+        state = (board or self._board).state
+        return [self._line(each, state) for each in self._search.variations(count, path)]
 
-    def _written(self, actions: tuple[Action, ...]) -> tuple[str, ...]:
+    def _line(self, found: Variation, state: State) -> Line:
+        moves = self._written(found.actions, state)
+        return Line(
+            move=moves[0],
+            value=found.value,
+            wdl=found.wdl,
+            visits=found.visits,
+            variation=moves,
+            actions=found.actions,
+            prior=found.prior,
+        )
+
+    def _written(self, actions: tuple[Action, ...], state: State) -> tuple[str, ...]:
         game = self._board.game
-        board, moves = GameBoard(game, self._board.state), []
+        board, moves = GameBoard(game, state), []
         for action in actions:
             moves.append(game.write_san(board.state, action))
             board.play(action)

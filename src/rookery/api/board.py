@@ -109,8 +109,8 @@ class Board:
 
     def copy(self) -> "Board":
         """Return an independent board with the same moves."""
-        copied = Board.from_state(self.game, self.played.first)
-        copied.played.play_all(self.played.actions)
+        copied = Board(self.game)
+        copied.played = self.played.copy()
         return copied
 
     def _write(self, action: Action) -> str:

@@ -12,7 +12,7 @@ from rookery.base import MAX_SIMULATIONS, ConfigError, check_new_files, write_at
 from rookery.games import Game, load_game
 from rookery.gpu import find_device
 from rookery.nets import load, pack, pack_onnx
-from rookery.search import Evaluator, SearchConfig
+from rookery.search import Evaluator, SearchConfig, choose_leaves
 from rookery.training import PlayerSpec, game_spec
 
 Floats = NDArray[np.float32]
@@ -50,6 +50,11 @@ class Net:
         if find_device(self.devices).type == "cuda":
             return self.evaluator
         return replace(self.spec(0), batch_size=rows).evaluator()
+
+    @cached_property
+    def leaves(self) -> int:
+        """Leaves per batch of a search of one position; measured at the first use."""
+        return choose_leaves(self.game, self.evaluator)
 
     def spec(self, simulations: int) -> PlayerSpec:
         """Return the description of a player with this network."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rookery.base import IllegalPosition
 from rookery.games.game import Action, Game, State
-from rookery.games.repetitions import bind_repetitions, new_repetitions
+from rookery.games.repetitions import Repetitions, bind_repetitions, new_repetitions
 
 
 class Board:
@@ -42,6 +42,14 @@ class Board:
         kept = self.actions[: len(self.actions) - count]
         self._reset()
         self.play_all(kept)
+
+    def copy(self) -> "Board":
+        """Return an independent board with the same moves."""
+        copied = Board(self.game, self.first)
+        copied.states[:] = self.states
+        copied.repetitions = Repetitions(*(each.copy() for each in self.repetitions))
+        copied.actions = list(self.actions)
+        return copied
 
     @classmethod
     def from_text(cls, game: Game, text: str) -> "Board":

@@ -28,6 +28,8 @@ It may also define
     write_position(state)       if positions have a notation of their own, such as FEN
     write_san(state, action)    if people write moves differently from `write_move`
     turn(state)                 0 or 1, the player to move, if positions have their own notation
+    board(state)                rows of signs, one text per cell, for boards in the browser
+    move_cells(state, action)   cells (x, y) that a move comes from and goes to, or None
     read_games(text), write_games(records)    if games have a notation, such as PGN
     REPETITION_WINDOW, key(state), reversible_plies(state), set_repetitions(state, times)
                       if positions can repeat (see `repetitions`)
@@ -72,6 +74,8 @@ OPTIONAL_TEXT_FUNCTIONS = (
     "read_games",
     "write_games",
     "turn",
+    "board",
+    "move_cells",
 )
 
 

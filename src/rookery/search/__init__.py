@@ -1,6 +1,11 @@
 """Tree search: batches of games by Gumbel or PUCT, and the analysis of one position."""
 
-from rookery.search.analysis.search import AnalysisSearch, SearchProgress, nodes_in_memory
+from rookery.search.analysis.search import (
+    AnalysisSearch,
+    SearchProgress,
+    choose_leaves,
+    nodes_in_memory,
+)
 from rookery.search.analysis.variations import Variation
 from rookery.search.config import SearchConfig
 from rookery.search.cpu_search import CpuSearch
@@ -25,6 +30,7 @@ __all__ = [
     "SearchProgress",
     "Variation",
     "bind_simulation",
+    "choose_leaves",
     "new_search",
     "nodes_in_memory",
     "repetitions_of",

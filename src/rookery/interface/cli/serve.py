@@ -14,7 +14,7 @@ import typer
 from rookery.interface.cli.settings import Devices, TrustRules
 
 if TYPE_CHECKING:
-    from rookery.interface.web.app import Site
+    from rookery.interface.web.site import Site
 
 DEFAULT_FOLDER = Path("runs")
 TOKEN_BYTES = 24
@@ -52,8 +52,8 @@ def serve(
 
     for module in ("starlette", "uvicorn", "websockets"):
         import_extra(module, extra="web", user="rookery serve")
-    from rookery.interface.web.app import Site
     from rookery.interface.web.security import is_loopback
+    from rookery.interface.web.site import Site
 
     folders, rules = _split(paths)
     if token is None:
@@ -85,7 +85,9 @@ def _split(paths: list[Path] | None) -> tuple[list[Path], list[Path]]:
     folders = [path for path in paths if path not in rules]
     for path in folders:
         if not path.is_dir():
-            raise ConfigError(f"{path} is neither a folder nor a rules file; give a run or a folder")
+            raise ConfigError(
+                f"{path} is neither a folder nor a rules file; give a run or a folder"
+            )
     return folders, rules
 
 

@@ -32,6 +32,10 @@ class Catalogue:
         for path in rules:
             self.key_of(load_game(str(path)))
 
+    def find(self, key: str) -> Game | None:
+        """Return the game of this key if it is known already."""
+        return self._games.get(key)
+
     def game(self, key: str) -> Game:
         """Return the game of this key, or raise UnknownName."""
         if key not in self._games:

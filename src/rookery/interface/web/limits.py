@@ -7,7 +7,9 @@ MAX_SIMULATIONS = 100_000
 MAX_SECONDS = 60.0
 """Per move."""
 MAX_NODES = 1_000_000
-"""Per analysis, and per position of a report."""
+"""Per analysis."""
+MAX_REPORT_NODES = 10_000
+"""Per position of a report."""
 MAX_LINES = 64
 MAX_MOVES = 4096
 MAX_MESSAGE = 64 * 1024

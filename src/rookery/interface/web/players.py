@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rookery.base import RookeryError, UnknownName, numbered_files
-from rookery.games import plain_name
+from rookery.games import Game, plain_name
 from rookery.interface.web.catalogue import Catalogue
 from rookery.interface.web.live_run import LiveRun
 from rookery.training import shipped_names
 
 MINIMAX_DEPTHS = (1, 2, 3, 4)
 SOLVED = ("connect4", "tictactoe")
+SOLVER_LABELS = {"connect4": "Perfect play (network in the opening)"}
 ENGINES = {
     "stockfish": ("stockfish", ("stockfish:1350", "stockfish:1800", "stockfish:2400")),
     "fairy": ("fairy-stockfish", ("fairy:-10", "fairy:0", "fairy:10")),
@@ -58,12 +59,19 @@ class Players:
     def choices(self, key: str) -> list[Choice]:
         """Return the players of a game, networks first, or raise UnknownName."""
         game = self._catalogue.game(key)
+        bundled, *others = self._constant(game)
+        if bundled.kind != "net":
+            return [*self._runs(key), bundled, *others]
+        return [bundled, *self._runs(key), *others]
+
+    def _constant(self, game: Game) -> list[Choice]:
+        """Return the players that need no run."""
         found = []
         if game.name in shipped_names() and not game.digest:
             found.append(Choice("bundled", "Bundled network", "net", game.name))
-        found += self._runs(key)
         if game.name in SOLVED and not game.digest:
-            found.append(Choice("solver", "Perfect play", "solver", "solver"))
+            label = SOLVER_LABELS.get(game.name, "Perfect play")
+            found.append(Choice("solver", label, "solver", "solver"))
         for depth in MINIMAX_DEPTHS:
             plies = f"{depth} {'ply' if depth == 1 else 'plies'}"
             name = f"minimax:{depth}"
@@ -80,7 +88,7 @@ class Players:
             run = self._catalogue.shelf.run(plain.removeprefix("run:"))
             choices = [each for each in [self._run_choice(run, key)] if each is not None]
         else:
-            choices = self.choices(key)
+            choices = self._constant(self._catalogue.game(key))
         found = next((each for each in choices if each.id == plain), None)
         if found is None:
             raise UnknownName("player", wanted, [each.id for each in choices])
@@ -128,5 +136,3 @@ def _engine_label(name: str) -> str:
     if family == "fairy":
         return f"Fairy-Stockfish, level {argument}"
     return f"Engine {Path(argument.partition('?')[0].split(' ')[0]).name}"
-
-

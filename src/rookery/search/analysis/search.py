@@ -136,9 +136,15 @@ class AnalysisSearch:
                 break
         return self.progress.simulations - before
 
-    def variations(self, count: int = 1) -> list[Variation]:
-        """Return the principal variations of the `count` best moves, best first."""
-        return read_variations(self.tree, self._plies, count)
+    def variations(self, count: int = 1, path: Sequence[Action] = ()) -> list[Variation]:
+        """Return the principal variations of the `count` best moves, best first.
+
+        They are those after the moves of `path`; none if the tree has no such node.
+        """
+        node = reroot.find_node(self.tree, np.array(path, np.int32))
+        if node == UNVISITED:
+            return []
+        return read_variations(self.tree, self._plies, count, node)
 
     def _evaluate(self, count: int) -> None:
         logits, wdl = self._evaluator(self._planes[:count])

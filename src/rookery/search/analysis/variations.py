@@ -16,7 +16,7 @@ PROVED_SCORE = 1e12
 
 @dataclass(frozen=True)
 class Variation:
-    """A root move and its best continuation. Values are for the player to move at the root."""
+    """A move and its best continuation. Values are for the player who makes the move."""
 
     actions: tuple[Action, ...]
     visits: int
@@ -28,6 +28,8 @@ class Variation:
     """ONGOING, or the proved WIN, DRAW or LOSS."""
     plies: int
     """Plies to the end of the game if a win or loss is proved, else 0."""
+    prior: float = 0.0
+    """Probability of the move in the policy of the network."""
 
     @property
     def wdl(self) -> tuple[float, float, float]:
@@ -65,24 +67,28 @@ def rank_edges(tree: Tree, plies: NDArray[np.int32], node: Index) -> NDArray[np.
     return first + np.argsort(-scores, kind="stable")
 
 
-def read_variations(tree: Tree, plies: NDArray[np.int32], count: int) -> list[Variation]:
-    """Return the `count` best root moves, best first; `plies` [N] is scratch."""
+def read_variations(
+    tree: Tree, plies: NDArray[np.int32], count: int, node: Index = ROOT
+) -> list[Variation]:
+    """Return the `count` best moves of `node`, best first; `plies` [N] is scratch."""
     measure_distances(tree, plies)
-    return [_variation(tree, plies, edge) for edge in rank_edges(tree, plies, ROOT)[:count]]
+    ranked = rank_edges(tree, plies, node)[:count]
+    return [_variation(tree, plies, node, edge) for edge in ranked]
 
 
-def _variation(tree: Tree, plies: NDArray[np.int32], index: Index) -> Variation:
+def _variation(tree: Tree, plies: NDArray[np.int32], node: Index, index: Index) -> Variation:
     edge: Any = tree.edges[0, index]
     has_value = edge.visits > 0 or edge.proof != ONGOING
-    root = tree.nodes[0, 0]
+    parent = tree.nodes[0, node]
     is_decided = edge.proof in (WIN, LOSS)
     return Variation(
         actions=tuple(_follow(tree, plies, index)),
         visits=int(edge.visits),
-        value=float(edge_value(edge) if has_value else root.value),
-        draw=float(edge_draw(edge) if has_value else root.draw),
+        value=float(edge_value(edge) if has_value else parent.value),
+        draw=float(edge_draw(edge) if has_value else parent.draw),
         proof=int(edge.proof),
         plies=int(plies[edge.child]) + 1 if is_decided else 0,
+        prior=float(edge.prior),
     )
 
 

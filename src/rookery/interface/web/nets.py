@@ -1,0 +1,116 @@
+"""The networks that searches use, loaded once and shared by all users.
+
+A position that any search has evaluated is not evaluated again while it is remembered: the search
+for a reply revisits most of what the search before it saw, and users who open alike share it.
+"""
+
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rookery.api import Net, read_net
+from rookery.base import ConfigError, available_cores
+from rookery.interface.web.catalogue import Catalogue
+from rookery.interface.web.players import Choice
+from rookery.search import Evaluator
+
+MAX_NETS = 6
+REMEMBERED_BYTES = 48 * 2**20
+"""Memory of one network's evaluations."""
+OVERHEAD_BYTES = 400
+"""Of one entry, besides its arrays: keys, objects, the dictionary."""
+Floats = NDArray[np.float32]
+_local = threading.local()
+
+
+class Nets:
+    """Networks by player; those that have not been used for longest are dropped."""
+
+    def __init__(self, catalogue: Catalogue, *, devices: str = "cpu") -> None:
+        self._catalogue, self._devices = catalogue, devices
+        self._nets: OrderedDict[tuple[str, int | None], Net] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, choice: Choice) -> Net | None:
+        """Return the network of a player if it is loaded."""
+        return self._nets.get(_key(choice))
+
+    def load(self, choice: Choice) -> Net:
+        """Return the network of a player; loading one takes seconds."""
+        key = _key(choice)
+        with self._lock:
+            if key in self._nets:
+                self._nets.move_to_end(key)
+                return self._nets[key]
+            net = self._nets[key] = self._read(choice)
+            while len(self._nets) > MAX_NETS:
+                self._nets.popitem(last=False)
+            return net
+
+    def _read(self, choice: Choice) -> Net:
+        ref = read_net(
+            choice.name, iteration=_key(choice)[1], trust_rules=self._catalogue.trust_rules
+        )
+        if ref is None:
+            raise ConfigError(f"{choice.label} has no network")
+        # The measurement of `auto` would disturb the searches of others.
+        net = Net(replace(ref, inference="float32"), devices=self._devices)
+        net.evaluator = Remembering(net.evaluator)
+        assert net.leaves  # measured now and not in the first search
+        return net
+
+
+def _key(choice: Choice) -> tuple[str, int | None]:
+    """Return the name and the iteration: that of the newest network changes while a run trains."""
+    newest = choice.iterations[-1] if choice.iterations else None
+    return choice.name, newest if choice.iteration is None else choice.iteration
+
+
+def share_cores(active: int) -> None:
+    """Let one search use all cores, and several one core each."""
+    threads = max(1, available_cores() // max(1, active))
+    if threads != getattr(_local, "threads", 0):
+        torch.set_num_threads(threads)  # of calls from this thread
+        _local.threads = threads
+
+
+class Remembering:
+    """An evaluator that remembers positions; any thread may call it."""
+
+    def __init__(self, evaluator: Evaluator, max_bytes: int = REMEMBERED_BYTES) -> None:
+        self._evaluator, self._max_bytes = evaluator, max_bytes
+        self._known: OrderedDict[bytes, tuple[Floats, Floats]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.misses = 0
+
+    def __call__(self, planes: Floats) -> tuple[Floats, Floats]:
+        """Return logits [B, A] and win-draw-loss probabilities [B, 3] of planes [B, P, H, W]."""
+        keys = [row.tobytes() for row in planes]
+        with self._lock:
+            found = {key: self._known[key] for key in keys if key in self._known}
+        missing = [index for index, key in enumerate(keys) if key not in found]
+        if missing:
+            logits, wdl = self._evaluator(np.ascontiguousarray(planes[missing]))
+            for row, index in enumerate(missing):
+                found[keys[index]] = logits[row].copy(), wdl[row].copy()
+        self._keep(keys, found, len(missing))
+        answers = [found[key] for key in keys]
+        return np.stack([each[0] for each in answers]), np.stack([each[1] for each in answers])
+
+    def _keep(
+        self, keys: list[bytes], found: dict[bytes, tuple[Floats, Floats]], missing: int
+    ) -> None:
+        logits, wdl = found[keys[0]]
+        size = len(keys[0]) + logits.nbytes + wdl.nbytes + OVERHEAD_BYTES
+        with self._lock:
+            self.hits, self.misses = self.hits + len(keys) - missing, self.misses + missing
+            for key in keys:
+                self._known[key] = found[key]
+                self._known.move_to_end(key)
+            while len(self._known) * size > self._max_bytes:
+                self._known.popitem(last=False)
