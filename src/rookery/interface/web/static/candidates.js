@@ -9,6 +9,7 @@ import { percent, score } from "./wdl_bar.js";
 const MOST_MARKS = 12;
 const LEAST_SHARE = 0.003; // of the visits; rarer moves get no circle
 const LONGEST_SHOWN = 10;
+const LEAST_PRIOR = 0.005; // of a row without visits
 
 /** Return the colour of a candidate by its share of the best one's visits. */
 export function candidateColor(share, isBest) {
@@ -99,7 +100,8 @@ export class CandidateTable {
   }
 
   /** Show lines, the best first. Rows are kept, so that a pointed-at row stays under the pointer. */
-  update(lines) {
+  update(allLines) {
+    const lines = allLines.filter((line) => line.visits > 0 || line.prior >= LEAST_PRIOR);
     const most = Math.max(1, ...lines.map((line) => line.visits));
     while (this.rows.length < lines.length) this.rows.push(this.#row());
     this.rows.length = lines.length;
@@ -123,7 +125,8 @@ export class CandidateTable {
     row.show = (line, share, isBest) => {
       row.line = line;
       move.textContent = line.move;
-      win.textContent = percent(score(line.wdl));
+      win.textContent = line.visits ? percent(score(line.wdl)) : "";
+      element.classList.toggle("unvisited", line.visits === 0);
       visits.textContent = shortCount(line.visits);
       prior.textContent = line.prior === undefined ? "" : percent(line.prior);
       swatch.style.background = candidateColor(share, isBest);
