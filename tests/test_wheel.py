@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HEAD = ("pyproject.toml", "README.md", "LICENSE")
+HEAD = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
 
 
 @pytest.fixture(scope="module")
