@@ -45,13 +45,13 @@ class AnalysePage {
     this.keys = (event) => this.#key(event);
     this.retry = () => this.#refresh();
     document.addEventListener("keydown", this.keys);
-    window.addEventListener("connected", this.retry);
+    window.addEventListener("reconnected", this.retry);
     await this.#refresh();
   }
 
   close() {
     document.removeEventListener("keydown", this.keys);
-    window.removeEventListener("connected", this.retry);
+    window.removeEventListener("reconnected", this.retry);
     this.panes.forEach((pane) => pane.stop());
     this.report.stop();
   }

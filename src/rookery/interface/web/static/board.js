@@ -183,7 +183,9 @@ export class GameBoard extends HTMLElement {
     if (this.#selected) glow.push(this.#square(this.#selected, "selected"));
     this.#layers.glow.replaceChildren(...glow);
     const targets = this.#isPlayable ? this.#moves.targets(this.#selected) : [];
-    this.#layers.dots.replaceChildren(...targets.map((cell) => this.#dot(cell)));
+    const dots = targets.map((cell) => this.#dot(cell));
+    if (this.#view.drops && last.to) dots.push(this.#lastStone(last.to));
+    this.#layers.dots.replaceChildren(...dots);
     this.#layers.cells.replaceChildren(...this.#rows());
     const square = this.#square(this.#cursor, "cursor");
     this.#layers.cursor.replaceChildren(square);
@@ -233,6 +235,11 @@ export class GameBoard extends HTMLElement {
     const [x, y] = this.#layout.middle(cell);
     const isTaken = this.#view.rows[cell[1]][cell[0]] !== "";
     return s("circle", { class: isTaken ? "dot taken" : "dot", cx: x, cy: y, r: isTaken ? 44 : 14 });
+  }
+
+  #lastStone(cell) {
+    const [x, y] = this.#layout.middle(cell);
+    return s("circle", { class: "last-stone", cx: x, cy: y, r: 10 });
   }
 
   #hover(cell) {

@@ -4,6 +4,7 @@
 // searched, to red.
 
 import { h } from "./dom.js";
+import { findMove } from "./game_line.js";
 import { percent, score } from "./wdl_bar.js";
 
 const MOST_MARKS = 12;
@@ -24,11 +25,6 @@ export function shortCount(count) {
   if (count < 10_000) return `${(count / 1000).toFixed(1)}k`;
   if (count < 1_000_000) return `${Math.round(count / 1000)}k`;
   return `${(count / 1_000_000).toFixed(1)}M`;
-}
-
-/** Return a view's move by either of its names. */
-export function findMove(view, name) {
-  return view.moves.find((move) => move.move === name || move.label === name);
 }
 
 /** Return the circles for a board: win rate and visits of each candidate. */

@@ -10,6 +10,7 @@ let socket = null;
 let opening = null;
 let wait = FIRST_WAIT_MS;
 let lastId = 0;
+let wasLost = false;
 const pending = new Map();
 const banner = document.getElementById("banner");
 
@@ -26,7 +27,8 @@ function opened() {
       socket = fresh;
       wait = FIRST_WAIT_MS;
       say("");
-      window.dispatchEvent(new Event("connected"));
+      if (wasLost) window.dispatchEvent(new Event("reconnected"));
+      wasLost = false;
       resolve(fresh);
     });
     fresh.addEventListener("message", (event) => received(JSON.parse(event.data)));
@@ -41,6 +43,7 @@ function opened() {
 function closed() {
   socket = null;
   opening = null;
+  wasLost = true;
   say("The server does not answer. Trying again; your game is kept on this page.");
   const asked = [...pending.values()];
   pending.clear();

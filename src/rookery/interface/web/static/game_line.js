@@ -85,6 +85,11 @@ export function resultText(view) {
   return `${sideNames(view)[view.outcome > 0 ? 0 : 1]} wins`;
 }
 
+/** Return a view's move by either of its names. */
+export function findMove(view, name) {
+  return view.moves.find((move) => move.move === name || move.label === name);
+}
+
 /** Return the move of a view that a person typed, or undefined. */
 export function typedMove(view, text) {
   const typed = text.trim();

@@ -5,7 +5,7 @@ import { movesOf, pageAddress, remember } from "./address.js";
 import { ask, fetchJson } from "./connection.js";
 import { button, h, icon, iconButton, speak, toast } from "./dom.js";
 import { exchangeCard } from "./exchange.js";
-import { GameLine, lookOf, resultText, sideNames, typedMove } from "./game_line.js";
+import { findMove, GameLine, lookOf, resultText, sideNames, typedMove } from "./game_line.js";
 import { MoveList } from "./move_list.js";
 import { fetchGames } from "./players.js";
 import { SetupForm } from "./setup_form.js";
@@ -41,13 +41,12 @@ class PlayPage {
     this.human = chosenSide(this.settings);
     this.#build();
     this.retry = () => this.#refresh().then(() => this.#reply());
-    window.addEventListener("connected", this.retry);
-    await this.#refresh();
-    if (this.line.moves.length === 0) this.#reply();
+    window.addEventListener("reconnected", this.retry);
+    await this.retry();
   }
 
   close() {
-    window.removeEventListener("connected", this.retry);
+    window.removeEventListener("reconnected", this.retry);
     this.thinking?.abort();
   }
 
@@ -225,6 +224,7 @@ class PlayPage {
     this.resigned = null;
     this.line.push(move.label);
     await this.#refresh();
+    if (!this.#hasOpponent() || this.#isOver()) speak(`${move.label}. ${this.#statusText()}`);
     this.#reply();
   }
 
@@ -271,8 +271,7 @@ class PlayPage {
 
   async #hint() {
     const { line, view } = this;
-    const isNet = this.settings.kind === "net";
-    const player = isNet ? this.settings.player : this.form.opponent.players[0]?.id;
+    const player = this.settings.kind === "net" ? this.settings.player : adviser(this.form.opponent.players);
     this.hintButton.disabled = true;
     try {
       const answer = await ask({ do: "move", ...line.question, player, simulations: HINT_SIMULATIONS });
@@ -380,9 +379,11 @@ function playerStrip() {
   return { element, update };
 }
 
-/** Return a view's move by either of its names. */
-function findMove(view, name) {
-  return view.moves.find((move) => move.move === name || move.label === name);
+/** The id of the player that gives hints: a network, perfect play or the deepest minimax. */
+function adviser(players) {
+  const kinds = ["net", "solver", "engine", "minimax"];
+  const found = kinds.map((kind) => players.findLast((player) => player.kind === kind)).find(Boolean);
+  return (found ?? players[0])?.id;
 }
 
 function chosenSide({ side }) {
