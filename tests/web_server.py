@@ -9,7 +9,8 @@ from pathlib import Path
 
 import uvicorn
 
-from rookery.interface.web.app import Site, make_app
+from rookery.interface.web.app import make_app
+from rookery.interface.web.site import Site
 
 START_SECONDS = 60.0
 
