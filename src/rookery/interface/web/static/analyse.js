@@ -87,7 +87,7 @@ class AnalysePage {
   }
 
   #movesCard() {
-    this.status = h("p", { class: "status" });
+    this.status = h("p", { class: "status" }, "Preparing the game");
     this.backButton = iconButton("Back", "left", () => this.#goTo(this.line.ply - 1));
     this.forwardButton = iconButton("Forward", "right", () => this.#goTo(this.line.ply + 1));
     this.editButton = iconButton("Set up a position", "edit", () => this.#edit());
@@ -286,6 +286,7 @@ class AnalysePage {
     const close = () => {
       this.editor.close();
       this.editor = null;
+      pane.opinion.hidden = false;
     };
     this.editor = new PositionEditor(pane.board, this.view, {
       ondone: async (fen) => {
@@ -302,7 +303,8 @@ class AnalysePage {
         this.#refresh();
       },
     });
-    this.side.prepend(this.editor.element);
+    pane.opinion.hidden = true;
+    pane.opinion.after(this.editor.element);
     this.editor.element.querySelector("button").focus();
   }
 }

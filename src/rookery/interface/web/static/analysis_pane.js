@@ -36,9 +36,9 @@ export class AnalysisPane {
     this.table = new CandidateTable(actions);
     this.tree = new TreeView({ ...actions, children: (path) => this.#children(path) });
     this.progress = h("p", { class: "progress", role: "status" });
-    const opinion = h("div", { class: "card opinion stack" }, this.#head(), this.bar.element, this.table.element, this.tree.element);
+    this.opinion = h("div", { class: "card opinion stack" }, this.#head(), this.bar.element, this.table.element, this.tree.element);
     const boardPlace = h("div", { class: "pane-board" }, this.board);
-    this.element = h("section", { class: "pane", "aria-label": label }, h("div", { class: "pane-grid" }, boardPlace, opinion));
+    this.element = h("section", { class: "pane", "aria-label": label }, h("div", { class: "pane-grid" }, boardPlace, this.opinion));
   }
 
   #head() {

@@ -68,6 +68,7 @@ export class GameBoard extends HTMLElement {
     if (!before || before.width !== view.width || before.height !== view.height) {
       this.#cursor = [Math.floor((view.width - 1) / 2), Math.floor((view.height - 1) / 2)];
     }
+    this.classList.add("ready");
     this.#text.textContent = view.height ? "" : view.text;
     this.#text.hidden = view.height > 0;
     this.svg.toggleAttribute("hidden", view.height === 0);

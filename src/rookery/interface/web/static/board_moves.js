@@ -5,6 +5,10 @@ export function same(a, b) {
   return Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
 }
 
+function distinct(cells) {
+  return [...new Map(cells.map((cell) => [cell.join(), cell])).values()];
+}
+
 /** The moves of a view, asked by cells. A move has `from`, `to`, both or none. */
 export class MovesOfCells {
   constructor(view) {
@@ -42,10 +46,10 @@ export class MovesOfCells {
 
   /** Cells worth a dot: the targets of the selected piece, or placements that are not plain. */
   targets(selected) {
-    if (selected) return this.starting(selected).map((move) => move.to);
+    if (selected) return distinct(this.starting(selected).map((move) => move.to));
     const placed = this.moves.filter((move) => move.to && !move.from);
     const empty = this.view.rows.flat().filter((sign) => sign === "").length;
-    return this.view.drops || placed.length >= empty ? [] : placed.map((move) => move.to);
+    return this.view.drops || placed.length >= empty ? [] : distinct(placed.map((move) => move.to));
   }
 
   isChoosable(cell) {

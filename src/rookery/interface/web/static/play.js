@@ -7,6 +7,7 @@ import { button, h, icon, iconButton, speak, toast } from "./dom.js";
 import { exchangeCard } from "./exchange.js";
 import { findMove, GameLine, lookOf, resultText, sideNames, typedMove } from "./game_line.js";
 import { MoveList } from "./move_list.js";
+import { playerStrip } from "./player_strip.js";
 import { fetchGames } from "./players.js";
 import { SetupForm } from "./setup_form.js";
 import { percent, score } from "./wdl_bar.js";
@@ -57,7 +58,7 @@ class PlayPage {
     this.board.addEventListener("played", (event) => this.#played(event.detail));
     this.board.flipped = this.human === 1;
     this.strips = [playerStrip(), playerStrip()];
-    this.status = h("p", { class: "status" });
+    this.status = h("p", { class: "status" }, "Preparing the game");
     this.others = h("div", { class: "row other-moves", role: "group", "aria-label": "Moves without a cell" });
     this.list = new MoveList((ply) => this.#goTo(ply));
     this.problem = h("p", { class: "notice error", role: "alert", hidden: true });
@@ -80,7 +81,9 @@ class PlayPage {
     this.hintButton = iconButton("Hint", "hint", () => this.#hint());
     this.resignButton = iconButton("Resign", "flag", () => this.#resign());
     this.analyseLink = h("a", { class: "icon-button", "aria-label": "Analyse this game", title: "Analyse this game" }, icon("magnify"));
-    return [this.undoButton, this.redoButton, this.flipButton, this.hintButton, this.resignButton, this.analyseLink];
+    const buttons = [this.undoButton, this.redoButton, this.flipButton, this.hintButton, this.resignButton];
+    for (const tool of buttons) tool.disabled = true;
+    return [...buttons, this.analyseLink];
   }
 
   #moveField() {
@@ -125,7 +128,9 @@ class PlayPage {
 
   #drawOthers() {
     const moves = this.#isHumanToMove() ? this.board.otherMoves : [];
-    this.others.replaceChildren(...moves.map((move) => button(move.label, null, () => this.#played(move), "small")));
+    const buttons = moves.map((move) => button(move.label, null, () => this.#played(move), "small"));
+    if (this.#isOpponentHeld()) buttons.push(button("Let the opponent move here", "play", () => this.#reply(true), "small"));
+    this.others.replaceChildren(...buttons);
   }
 
   #drawStrips() {
@@ -159,7 +164,7 @@ class PlayPage {
     if (this.thinking) return "Thinking";
     if (!this.#hasOpponent()) return `${names[this.view.turn]} to move.`;
     if (this.#isHumanToMove()) return `Your move, ${names[this.human]}.`;
-    return "Waiting for the opponent.";
+    return `${names[this.view.turn]} to move.`;
   }
 
   #drawTools() {
@@ -205,6 +210,11 @@ class PlayPage {
     return !this.#hasOpponent() || this.view.turn === this.human;
   }
 
+  /** Whether the opponent is to move in an earlier position, where it waits to be asked. */
+  #isOpponentHeld() {
+    return this.#hasOpponent() && !this.#isOver() && !this.thinking && !this.line.isAtEnd && this.view.turn !== this.human;
+  }
+
   #current() {
     return { line: this.line, view: this.view, result: this.#resultCode() };
   }
@@ -241,12 +251,10 @@ class PlayPage {
 
   /** Undo or redo: against an opponent, to the next position where you are to move. */
   async #step(direction) {
-    this.#stopThinking();
     const isMine = (ply) => !this.#hasOpponent() || (this.firstTurn + ply) % 2 === this.human;
     let ply = this.line.ply + direction;
     while (ply > 0 && ply < this.line.moves.length && !isMine(ply)) ply += direction;
     await this.#goTo(ply);
-    if (!isMine(this.line.ply) && this.line.moves.length === 0) this.#reply();
   }
 
   async #goTo(ply) {
@@ -330,10 +338,10 @@ class PlayPage {
     this.thinking = null;
   }
 
-  /** Let the opponent move if it is to move at the end of the line. */
-  async #reply() {
+  /** Let the opponent move if it is to move at the end of the line, or where it is asked to. */
+  async #reply(isAsked = false) {
     if (!this.view || this.#isOver() || !this.#hasOpponent() || this.view.turn === this.human || this.thinking) return;
-    if (!this.line.isAtEnd) return;
+    if (!this.line.isAtEnd && !isAsked) return;
     const thinking = new AbortController();
     this.thinking = thinking;
     this.#draw();
@@ -359,24 +367,6 @@ class PlayPage {
     const { player, limitKind, amount } = this.settings;
     return { player, [limitKind]: amount };
   }
-}
-
-/** A line above or below the board: who plays, whether the player is to move, what it expects. */
-function playerStrip() {
-  const stone = h("span", { class: "side-sign", "aria-hidden": "true" });
-  const name = h("strong");
-  const who = h("span", { class: "who" });
-  const note = h("span", { class: "note" });
-  const element = h("div", { class: "strip" }, stone, name, who, note);
-  const update = (state) => {
-    stone.className = `side-sign ${state.look} ${state.player ? "second" : "first"}`;
-    name.textContent = state.name;
-    who.textContent = state.who;
-    note.textContent = state.isThinking ? "thinking" : state.note;
-    element.classList.toggle("to-move", state.isToMove);
-    element.classList.toggle("thinking", state.isThinking);
-  };
-  return { element, update };
 }
 
 /** The id of the player that gives hints: a network, perfect play or the deepest minimax. */

@@ -44,10 +44,10 @@ export class PositionEditor {
   }
 
   #palette() {
-    const choices = [0, 1].flatMap((player) => KINDS.map((kind) => this.#choice(kind, player)));
+    const [white, black] = [0, 1].map((player) => KINDS.map((kind) => this.#choice(kind, player)));
     const eraser = h("button", { type: "button", class: "palette-piece", "aria-label": "Eraser", title: "Eraser", onclick: () => this.#pick(ERASER) }, "\u2715");
     eraser.dataset.sign = ERASER;
-    this.palette = h("div", { class: "palette", role: "group", "aria-label": "Pieces" }, choices, eraser);
+    this.palette = h("div", { class: "palette", role: "group", "aria-label": "Pieces" }, white, eraser, black);
     this.#pick(this.sign);
     return this.palette;
   }
@@ -109,8 +109,8 @@ export class PositionEditor {
 }
 
 const CASTLING = {
-  K: "White castles short",
-  Q: "White castles long",
-  k: "Black castles short",
-  q: "Black castles long",
+  K: "White O-O",
+  Q: "White O-O-O",
+  k: "Black O-O",
+  q: "Black O-O-O",
 };
