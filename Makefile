@@ -8,6 +8,9 @@ RUN := runs/tictactoe-demo
 # The compilers of GPU kernels, in a folder of their own; without them tests/test_kernels.py is skipped.
 COMPILERS := numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 cuda-pathfinder==1.8.6 \
   nvidia-nvvm==13.4.92 nvidia-cuda-nvrtc==13.4.92 nvidia-cuda-runtime==13.4.92
+# The browser of the tests in tests/web, where root can install one; without it they are skipped.
+CHROMIUM := if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+  then apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium >/dev/null; fi
 
 .PHONY: demo install dev kernels test test-slow test-gpu sanitize fuzz soak audit check format site
 
@@ -27,6 +30,7 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) -e ".[dev]"
 	-$(PIP) --no-deps --upgrade --target $(VENV)/cuda $(COMPILERS)
+	-$(CHROMIUM)
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
