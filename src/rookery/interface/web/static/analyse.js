@@ -11,7 +11,11 @@ import { fetchGames, fetchPlayers } from "./players.js";
 import { canEdit, PositionEditor } from "./position_editor.js";
 import { GameReport } from "./report.js";
 
-const LAYERS = [["search", "Search"], ["prior", "Net"], ["none", "Plain"]];
+const LAYERS = [
+  ["search", "Search"],
+  ["prior", "Net"],
+  ["none", "Plain"],
+];
 
 export async function show(place, parts, query) {
   const games = await fetchGames();
@@ -26,7 +30,11 @@ class AnalysePage {
     this.games = games;
     const names = games.map((game) => game.name);
     const wanted = query.get("game");
-    const game = names.includes(wanted) ? wanted : names.includes("connect4") ? "connect4" : names[0];
+    const game = names.includes(wanted)
+      ? wanted
+      : names.includes("connect4")
+        ? "connect4"
+        : names[0];
     this.line = new GameLine(game, query.get("start") ?? "", movesOf(query));
     if (query.has("ply")) this.line.go(Number(query.get("ply")) || 0);
     this.isRunning = false;
@@ -36,7 +44,10 @@ class AnalysePage {
 
   async open(query) {
     const actions = { onplay: (moves) => this.#play(moves), onnet: () => this.#netChanged() };
-    this.panes = [new AnalysisPane("Network", actions), new AnalysisPane("Second network", actions)];
+    this.panes = [
+      new AnalysisPane("Network", actions),
+      new AnalysisPane("Second network", actions),
+    ];
     this.isDouble = Boolean(query.get("second"));
     this.startButton = button("Start", "play", () => this.#toggle(), "primary");
     this.panes[0].choices.append(this.startButton);
@@ -68,8 +79,21 @@ class AnalysePage {
       onmarks: (marks) => this.#mark(marks),
     });
     this.panesPlace = h("div", { class: "panes" });
-    this.side = h("div", { class: "side-column stack" }, this.#controls(), this.#movesCard(), this.#exchange());
-    const main = h("div", { class: "stack" }, this.problem, this.noNet, this.panesPlace, this.report.element);
+    this.side = h(
+      "div",
+      { class: "side-column stack" },
+      this.#controls(),
+      this.#movesCard(),
+      this.#exchange(),
+    );
+    const main = h(
+      "div",
+      { class: "stack" },
+      this.problem,
+      this.noNet,
+      this.panesPlace,
+      this.report.element,
+    );
     const title = h("h1", { class: "visually-hidden" }, "Analyse");
     this.place.replaceChildren(title, h("div", { class: "analyse-layout" }, main, this.side));
     this.#placePanes();
@@ -81,9 +105,19 @@ class AnalysePage {
     const layers = segmented("On the board", LAYERS, "search", (layer) => {
       for (const pane of this.panes) pane.shownLayer = layer;
     });
-    this.doubleBox = h("input", { type: "checkbox", checked: this.isDouble, onchange: () => this.#setDouble(this.doubleBox.checked) });
+    this.doubleBox = h("input", {
+      type: "checkbox",
+      checked: this.isDouble,
+      onchange: () => this.#setDouble(this.doubleBox.checked),
+    });
     const double = h("label", { class: "check" }, this.doubleBox, "Compare two networks");
-    return h("section", { class: "card stack", "aria-label": "Analysis" }, field("Game", this.gameSelect), layers, double);
+    return h(
+      "section",
+      { class: "card stack", "aria-label": "Analysis" },
+      field("Game", this.gameSelect),
+      layers,
+      double,
+    );
   }
 
   #movesCard() {
@@ -92,7 +126,12 @@ class AnalysePage {
     this.forwardButton = iconButton("Forward", "right", () => this.#goTo(this.line.ply + 1));
     this.editButton = iconButton("Set up a position", "edit", () => this.#edit());
     this.flipButton = iconButton("Flip the board", "flip", () => this.#flip());
-    this.playLink = h("a", { class: "icon-button", "aria-label": "Play from here", title: "Play from here" }, icon("play"));
+    this.editButton.hidden = true;
+    this.playLink = h(
+      "a",
+      { class: "icon-button", "aria-label": "Play from here", title: "Play from here" },
+      icon("play"),
+    );
     const tools = [
       iconButton("First position", "start", () => this.#goTo(0)),
       this.backButton,
@@ -102,13 +141,26 @@ class AnalysePage {
       this.editButton,
       this.playLink,
     ];
-    const toolbar = h("div", { class: "toolbar", role: "toolbar", "aria-label": "Position" }, tools);
-    return h("section", { class: "card game-card", "aria-label": "Game" }, this.status, this.list.element, toolbar);
+    const toolbar = h(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Position" },
+      tools,
+    );
+    return h(
+      "section",
+      { class: "card game-card", "aria-label": "Game" },
+      this.status,
+      this.list.element,
+      toolbar,
+    );
   }
 
   #exchange() {
     const current = () => ({ line: this.line, view: this.view });
-    return exchangeCard({ current, load: ({ start, moves }) => this.#setLine(new GameLine(this.line.game, start, moves)) });
+    return exchangeCard({
+      current,
+      load: ({ start, moves }) => this.#setLine(new GameLine(this.line.game, start, moves)),
+    });
   }
 
   #placePanes() {
@@ -167,7 +219,13 @@ class AnalysePage {
     this.forwardButton.disabled = line.isAtEnd;
     this.flipButton.disabled = view.drops || view.height === 0;
     this.editButton.hidden = !canEdit(view);
-    this.playLink.href = pageAddress("play", { game: line.game, start: line.start, moves: line.shown, player: this.panes[0].net.id, side: view.turn });
+    this.playLink.href = pageAddress("play", {
+      game: line.game,
+      start: line.start,
+      moves: line.shown,
+      player: this.panes[0].net.id,
+      side: view.turn,
+    });
     this.#drawList();
     this.report.shownPly = line.ply;
     this.#remember();
@@ -181,7 +239,14 @@ class AnalysePage {
   #remember() {
     const { game, start, moves, ply } = this.line;
     const second = this.isDouble ? this.panes[1].net.id : "";
-    remember("analyse", { game, start, moves, ply: ply === moves.length ? "" : ply, player: this.panes[0].net.id, second });
+    remember("analyse", {
+      game,
+      start,
+      moves,
+      ply: ply === moves.length ? "" : ply,
+      player: this.panes[0].net.id,
+      second,
+    });
   }
 
   #setLine(line) {
@@ -221,7 +286,13 @@ class AnalysePage {
   }
 
   #key(event) {
-    if (event.target.closest("game-board, input, select, textarea, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (
+      event.target.closest("game-board, input, select, textarea, dialog") ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey
+    )
+      return;
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
@@ -252,7 +323,10 @@ class AnalysePage {
   }
 
   #drawStart() {
-    this.startButton.replaceChildren(icon(this.isRunning ? "stop" : "play"), h("span", {}, this.isRunning ? "Stop" : "Start"));
+    this.startButton.replaceChildren(
+      icon(this.isRunning ? "stop" : "play"),
+      h("span", {}, this.isRunning ? "Stop" : "Start"),
+    );
   }
 
   #netChanged() {
@@ -268,7 +342,12 @@ class AnalysePage {
   }
 
   #reportQuestion() {
-    return { line: this.line, player: this.panes[0].net.id, firstTurn: this.firstTurn, names: sideNames(this.view) };
+    return {
+      line: this.line,
+      player: this.panes[0].net.id,
+      firstTurn: this.firstTurn,
+      names: sideNames(this.view),
+    };
   }
 
   #mark(marks) {
@@ -291,7 +370,10 @@ class AnalysePage {
     this.editor = new PositionEditor(pane.board, this.view, {
       ondone: async (fen) => {
         try {
-          const { start, moves } = await fetchJson("/api/games/read", { game: this.line.game, text: fen });
+          const { start, moves } = await fetchJson("/api/games/read", {
+            game: this.line.game,
+            text: fen,
+          });
           close();
           await this.#setLine(new GameLine(this.line.game, start, moves));
         } catch (error) {

@@ -36,9 +36,20 @@ export class AnalysisPane {
     this.table = new CandidateTable(actions);
     this.tree = new TreeView({ ...actions, children: (path) => this.#children(path) });
     this.progress = h("p", { class: "progress", role: "status" });
-    this.opinion = h("div", { class: "card opinion stack" }, this.#head(), this.bar.element, this.table.element, this.tree.element);
+    this.opinion = h(
+      "div",
+      { class: "card opinion stack" },
+      this.#head(),
+      this.bar.element,
+      this.table.element,
+      this.tree.element,
+    );
     const boardPlace = h("div", { class: "pane-board" }, this.board);
-    this.element = h("section", { class: "pane", "aria-label": label }, h("div", { class: "pane-grid" }, boardPlace, this.opinion));
+    this.element = h(
+      "section",
+      { class: "pane", "aria-label": label },
+      h("div", { class: "pane-grid" }, boardPlace, this.opinion),
+    );
   }
 
   #head() {
@@ -72,7 +83,13 @@ export class AnalysisPane {
     if (!this.view || this.view.over || !this.net.id) return;
     const search = new AbortController();
     this.search = search;
-    const question = { do: "analyse", ...this.line.question, player: this.net.id, lines: LINES, nodes: NODES };
+    const question = {
+      do: "analyse",
+      ...this.line.question,
+      player: this.net.id,
+      lines: LINES,
+      nodes: NODES,
+    };
     stream(question, {
       signal: search.signal,
       receive: (answer) => {
@@ -101,9 +118,14 @@ export class AnalysisPane {
   #found(info) {
     this.lines = info.lines.map(withLabels);
     if (!this.lines.length) return;
-    const speed = info.seconds > 0 ? `, ${shortCount(Math.round(info.nodes / info.seconds))}/s` : "";
+    const speed =
+      info.seconds > 0 ? `, ${shortCount(Math.round(info.nodes / info.seconds))}/s` : "";
     this.progress.textContent = `${shortCount(info.nodes)} nodes${speed}`;
-    this.bar.update(forFirst(this.lines[0].wdl, this.view.turn), sideNames(this.view), lookOf(this.view));
+    this.bar.update(
+      forFirst(this.lines[0].wdl, this.view.turn),
+      sideNames(this.view),
+      lookOf(this.view),
+    );
     this.table.update(this.lines);
     if (!this.isPreviewing) this.#drawLines();
   }
@@ -117,8 +139,16 @@ export class AnalysisPane {
   #drawLines() {
     const isSearch = this.layer === "search";
     const isPrior = this.layer === "prior";
-    const marks = isSearch ? searchMarks(this.view, this.lines) : isPrior ? priorMarks(this.view, this.lines) : [];
-    this.board.overlay({ marks, heat: isPrior ? priorHeat(this.view, this.lines) : [], numbers: [] });
+    const marks = isSearch
+      ? searchMarks(this.view, this.lines)
+      : isPrior
+        ? priorMarks(this.view, this.lines)
+        : [];
+    this.board.overlay({
+      marks,
+      heat: isPrior ? priorHeat(this.view, this.lines) : [],
+      numbers: [],
+    });
   }
 
   async #children(path) {
@@ -139,7 +169,9 @@ export class AnalysisPane {
     const before = this.line.shown;
     const numbers = [];
     for (let count = 1; count <= moves.length; count++) {
-      const view = await fetchView(game, start, [...before, ...moves.slice(0, count)]).catch(() => null);
+      const view = await fetchView(game, start, [...before, ...moves.slice(0, count)]).catch(
+        () => null,
+      );
       if (mine !== this.showing || !view) return;
       if (view.last?.to) numbers.push({ cell: view.last.to, number: count });
       if (atOnce && count < moves.length) continue;
@@ -164,4 +196,3 @@ export class AnalysisPane {
     this.#drawLines();
   }
 }
-

@@ -2,7 +2,8 @@
 //
 // Properties: `view` (as the server sends it), `playable`, `flipped`, `arrows`, `marks`, `heat`,
 // `numbers` (drawn by board_drawing.js), `label`. Event "played": detail is a move of the view.
-// A game without a grid is shown as text. With `editing`, every cell can be chosen and the event "cell" tells which.
+// A game without a grid is shown as text. With `editing`, every cell can be chosen and the event
+// "cell" tells which.
 
 import { h, s } from "./dom.js";
 import * as drawing from "./board_drawing.js";
@@ -11,7 +12,18 @@ import { animateChange } from "./board_motion.js";
 import { drawPiece, Layout, STONE_SIGNS, UNIT } from "./board_drawing.js";
 import { openChooser } from "./chooser.js";
 
-const LAYERS = ["plate", "cells", "heat", "glow", "labels", "pieces", "front", "dots", "marks", "cursor"];
+const LAYERS = [
+  "plate",
+  "cells",
+  "heat",
+  "glow",
+  "labels",
+  "pieces",
+  "front",
+  "dots",
+  "marks",
+  "cursor",
+];
 const DRAG_PIXELS = 5;
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -209,7 +221,10 @@ export class GameBoard extends HTMLElement {
   #cell(cell) {
     const legal = this.#isPlayable && this.#isChoosable(cell);
     const tone = (cell[0] + cell[1]) % 2 ? "dark" : "light";
-    const square = this.#square(cell, `cell ${tone}${legal || this.#isEditing ? " choosable" : ""}`);
+    const square = this.#square(
+      cell,
+      `cell ${tone}${legal || this.#isEditing ? " choosable" : ""}`,
+    );
     square.id = this.#cellId(cell);
     square.dataset.cell = cell.join();
     square.setAttribute("role", "gridcell");
@@ -235,7 +250,12 @@ export class GameBoard extends HTMLElement {
   #dot(cell) {
     const [x, y] = this.#layout.middle(cell);
     const isTaken = this.#view.rows[cell[1]][cell[0]] !== "";
-    return s("circle", { class: isTaken ? "dot taken" : "dot", cx: x, cy: y, r: isTaken ? 44 : 14 });
+    return s("circle", {
+      class: isTaken ? "dot taken" : "dot",
+      cx: x,
+      cy: y,
+      r: isTaken ? 44 : 14,
+    });
   }
 
   #lastStone(cell) {
@@ -317,7 +337,8 @@ export class GameBoard extends HTMLElement {
     if (!matrix || !this.#view) return null;
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
     const cell = [Math.floor(point.x / UNIT), Math.floor(point.y / UNIT)];
-    const inside = cell[0] >= 0 && cell[1] >= 0 && cell[0] < this.#view.width && cell[1] < this.#view.height;
+    const inside =
+      cell[0] >= 0 && cell[1] >= 0 && cell[0] < this.#view.width && cell[1] < this.#view.height;
     return inside ? this.#layout.turned(cell) : null;
   }
 
@@ -326,7 +347,8 @@ export class GameBoard extends HTMLElement {
   #pressed(event) {
     this.#ignoresClick = false;
     const cell = this.#cellUnder(event);
-    if (!cell || event.button !== 0 || !this.#isPlayable || !this.#moves.starting(cell).length) return;
+    if (!cell || event.button !== 0 || !this.#isPlayable || !this.#moves.starting(cell).length)
+      return;
     const place = this.#layers.pieces.querySelector(`[data-cell="${cell.join()}"]`);
     if (place) this.#drag = { cell, place, x: event.clientX, y: event.clientY, isMoving: false };
   }
@@ -379,7 +401,8 @@ export class GameBoard extends HTMLElement {
       return;
     }
     const named = event.target.closest("[role=gridcell]")?.dataset.cell;
-    const cell = event.detail === 0 && named ? named.split(",").map(Number) : this.#cellUnder(event);
+    const cell =
+      event.detail === 0 && named ? named.split(",").map(Number) : this.#cellUnder(event);
     if (!cell) return;
     this.#cursor = cell;
     this.choose(cell);

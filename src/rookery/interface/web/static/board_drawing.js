@@ -103,7 +103,10 @@ export function drawFront(view, layout) {
   }
   const outer = `M8-6H${width - 8}a14 14 0 0 1 14 14V${height - 8}a14 14 0 0 1-14 14H8a14 14 0 0 1-14-14V8A14 14 0 0 1 8-6z`;
   const rims = holes.map((d) => s("path", { class: "rim", d }));
-  return [s("path", { class: "front", "fill-rule": "evenodd", d: outer + holes.join("") }), ...rims];
+  return [
+    s("path", { class: "front", "fill-rule": "evenodd", d: outer + holes.join("") }),
+    ...rims,
+  ];
 }
 
 function hole(x, y, r) {
@@ -125,9 +128,23 @@ function columnLabel(view, layout, x) {
   const [left, top] = layout.at([x, bottom]);
   const tone = (x + bottom) % 2 ? "on-dark" : "on-light";
   if (layout.isInside) {
-    return s("text", { class: `inner-label ${tone}`, x: left + 93, y: top + 93, "text-anchor": "end" }, text);
+    return s(
+      "text",
+      { class: `inner-label ${tone}`, x: left + 93, y: top + 93, "text-anchor": "end" },
+      text,
+    );
   }
-  return s("text", { class: "outer-label", "font-size": layout.labelSize, x: left + 50, y: layout.height * UNIT + 1.45 * layout.labelSize, "text-anchor": "middle" }, text);
+  return s(
+    "text",
+    {
+      class: "outer-label",
+      "font-size": layout.labelSize,
+      x: left + 50,
+      y: layout.height * UNIT + 1.45 * layout.labelSize,
+      "text-anchor": "middle",
+    },
+    text,
+  );
 }
 
 function rowLabel(view, layout, y) {
@@ -136,8 +153,19 @@ function rowLabel(view, layout, y) {
   const first = layout.isFlipped ? layout.width - 1 : 0;
   const [left, top] = layout.at([first, y]);
   const tone = (first + y) % 2 ? "on-dark" : "on-light";
-  if (layout.isInside) return s("text", { class: `inner-label ${tone}`, x: left + 6, y: top + 24 }, text);
-  return s("text", { class: "outer-label", "font-size": layout.labelSize, x: -0.8 * layout.labelSize, y: top + 50 + 0.36 * layout.labelSize, "text-anchor": "end" }, text);
+  if (layout.isInside)
+    return s("text", { class: `inner-label ${tone}`, x: left + 6, y: top + 24 }, text);
+  return s(
+    "text",
+    {
+      class: "outer-label",
+      "font-size": layout.labelSize,
+      x: -0.8 * layout.labelSize,
+      y: top + 50 + 0.36 * layout.labelSize,
+      "text-anchor": "end",
+    },
+    text,
+  );
 }
 
 /** Draw what stands on a cell, in a box of UNIT by UNIT. */
@@ -171,7 +199,11 @@ function drawCrossOrRing(sign, side) {
 
 function drawToken(sign, side) {
   const size = sign.length > 1 ? 28 : 44;
-  const text = s("text", { x: 50, y: 50 + 0.36 * size, "text-anchor": "middle", "font-size": size }, sign);
+  const text = s(
+    "text",
+    { x: 50, y: 50 + 0.36 * size, "text-anchor": "middle", "font-size": size },
+    sign,
+  );
   const disc = side === "nobody" ? null : s("circle", { class: "body", cx: 50, cy: 50, r: 38 });
   return s("g", { class: `token ${side}` }, disc, text);
 }
@@ -187,8 +219,15 @@ export function drawArrow(layout, { from, to, kind = "hint", width = 14 }) {
   const head = Math.max(2.2 * width, 16);
   const [bx, by] = [x2 - ux * head, y2 - uy * head];
   const [px, py] = [-uy * head * 0.62, ux * head * 0.62];
-  const line = s("path", { class: "shaft", d: `M${x1 + ux * 18} ${y1 + uy * 18}L${bx} ${by}`, "stroke-width": width });
-  const tip = s("path", { class: "tip", d: `M${x2} ${y2}L${bx + px} ${by + py}L${bx - px} ${by - py}z` });
+  const line = s("path", {
+    class: "shaft",
+    d: `M${x1 + ux * 18} ${y1 + uy * 18}L${bx} ${by}`,
+    "stroke-width": width,
+  });
+  const tip = s("path", {
+    class: "tip",
+    d: `M${x2} ${y2}L${bx + px} ${by + py}L${bx - px} ${by - py}z`,
+  });
   return s("g", { class: `arrow ${kind}` }, line, tip);
 }
 
@@ -198,7 +237,16 @@ export function drawMark(layout, mark) {
   if (!cell) return null;
   const [x, y] = layout.middle(cell);
   const texts = mark.texts.map((text, row) =>
-    s("text", { class: row ? "sub" : "main", x, y: y + (mark.texts.length > 1 ? (row ? 23 : 4) : 10), "text-anchor": "middle" }, text),
+    s(
+      "text",
+      {
+        class: row ? "sub" : "main",
+        x,
+        y: y + (mark.texts.length > 1 ? (row ? 23 : 4) : 10),
+        "text-anchor": "middle",
+      },
+      text,
+    ),
   );
   const circle = s("circle", { class: mark.isBest ? "spot best" : "spot", cx: x, cy: y, r: 40 });
   const group = s("g", { class: "mark" }, mark.isCovered ? null : [circle, texts]);

@@ -46,7 +46,10 @@ function slide(piece, layout, from, to) {
   const [x1, y1] = layout.at(from);
   const [x2, y2] = layout.at(to);
   const start = `translate(${x1 - x2}px, ${y1 - y2}px)`;
-  piece.animate([{ transform: start }, { transform: "none" }], { duration: 170, easing: "ease-out" });
+  piece.animate([{ transform: start }, { transform: "none" }], {
+    duration: 170,
+    easing: "ease-out",
+  });
 }
 
 function drop(piece, rows) {

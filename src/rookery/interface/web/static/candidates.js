@@ -57,7 +57,10 @@ export function priorHeat(view, lines) {
     if (cell) byCell.set(cell.join(), (byCell.get(cell.join()) ?? 0) + (line.prior ?? 0));
   }
   const most = Math.max(0.01, ...byCell.values());
-  return [...byCell].map(([key, prior]) => ({ cell: key.split(",").map(Number), strength: prior / most }));
+  return [...byCell].map(([key, prior]) => ({
+    cell: key.split(",").map(Number),
+    strength: prior / most,
+  }));
 }
 
 /** Return texts of the prior for the cells of the heat. */
@@ -81,9 +84,22 @@ export class CandidateTable {
     this.body = h("tbody");
     const names = ["Move", "Win", "Visits", "Net", "Variation"];
     const head = names.map((name, index) =>
-      h("th", { scope: "col", class: index > 0 && index < 4 ? "number" : "", title: TITLES[name] ?? null }, name),
+      h(
+        "th",
+        {
+          scope: "col",
+          class: index > 0 && index < 4 ? "number" : "",
+          title: TITLES[name] ?? null,
+        },
+        name,
+      ),
     );
-    const table = h("table", { class: "table candidates" }, h("thead", {}, h("tr", {}, head)), this.body);
+    const table = h(
+      "table",
+      { class: "table candidates" },
+      h("thead", {}, h("tr", {}, head)),
+      this.body,
+    );
     this.element = h("div", { class: "table-wrap" }, table);
     this.element.addEventListener("pointerleave", () => this.preview(null));
     this.rows = [];
@@ -95,7 +111,7 @@ export class CandidateTable {
     this.body.replaceChildren(h("tr", { class: "no-rows" }, h("td", { colspan: "5" }, text)));
   }
 
-  /** Show lines, the best first. Rows are kept, so that a pointed-at row stays under the pointer. */
+  /** Show lines, the best first. Rows are kept, so that they stay under the pointer. */
   update(allLines) {
     const lines = allLines.filter((line) => line.visits > 0 || line.prior >= LEAST_PRIOR);
     const most = Math.max(1, ...lines.map((line) => line.visits));
@@ -103,14 +119,21 @@ export class CandidateTable {
     this.rows.length = lines.length;
     lines.forEach((line, index) => this.rows[index].show(line, line.visits / most, index === 0));
     const elements = this.rows.map((row) => row.element);
-    const isSame = elements.length === this.body.children.length && this.body.firstChild === elements[0];
+    const isSame =
+      elements.length === this.body.children.length && this.body.firstChild === elements[0];
     if (!isSame) this.body.replaceChildren(...elements);
   }
 
   #row() {
     const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
-    const move = h("button", { type: "button", class: "move", onclick: () => this.play([row.line.move]) });
-    const [win, visits, prior] = ["number strong", "number", "number"].map((kind) => h("td", { class: kind }));
+    const move = h("button", {
+      type: "button",
+      class: "move",
+      onclick: () => this.play([row.line.move]),
+    });
+    const [win, visits, prior] = ["number strong", "number", "number"].map((kind) =>
+      h("td", { class: kind }),
+    );
     const variation = h("td", { class: "variation" });
     const first = h("td", { class: "candidate-move" }, swatch, move);
     const element = h("tr", {}, first, win, visits, prior, variation);

@@ -20,7 +20,10 @@ export function openChooser(board, moves, spot, view) {
     list.addEventListener("keydown", (event) => walk(event, list, close));
     list.style.left = `${100 * spot[0]}%`;
     list.style.top = `${100 * spot[1]}%`;
-    list.classList.add(spot[1] > 0.5 ? "above" : "below", spot[0] > 0.7 ? "leftward" : spot[0] < 0.3 ? "rightward" : "centred");
+    list.classList.add(
+      spot[1] > 0.5 ? "above" : "below",
+      spot[0] > 0.7 ? "leftward" : spot[0] < 0.3 ? "rightward" : "centred",
+    );
     board.append(list);
     document.addEventListener("pointerdown", outside, true);
     list.firstChild.focus();

@@ -53,7 +53,12 @@ function showText(text) {
   const area = h("textarea", { rows: "8", readonly: true });
   area.value = text;
   const close = h("button", { class: "button primary" }, "Close");
-  const form = h("form", { method: "dialog", class: "stack" }, field("Copy this text", area), close);
+  const form = h(
+    "form",
+    { method: "dialog", class: "stack" },
+    field("Copy this text", area),
+    close,
+  );
   openDialog("Copy", form);
   area.select();
 }
@@ -75,7 +80,11 @@ export function openDialog(title, content) {
 }
 
 function openPaste(game, load) {
-  const area = h("textarea", { rows: "8", spellcheck: "false", placeholder: "A position, moves or a game" });
+  const area = h("textarea", {
+    rows: "8",
+    spellcheck: "false",
+    placeholder: "A position, moves or a game",
+  });
   const file = h("input", { type: "file", accept: ".txt,.pgn,.fen,.json,text/plain" });
   const problem = h("p", { class: "notice error", role: "alert", hidden: true });
   const read = async (event) => {
@@ -100,6 +109,9 @@ function openPaste(game, load) {
     h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"),
   );
   const fields = [field("Text", area), field("Or a file", file), problem, buttons];
-  const dialog = openDialog("Paste a position or a game", h("form", { class: "stack", onsubmit: read }, fields));
+  const dialog = openDialog(
+    "Paste a position or a game",
+    h("form", { class: "stack", onsubmit: read }, fields),
+  );
   area.focus();
 }

@@ -97,7 +97,9 @@ export function typedMove(view, text) {
   const exact = view.moves.find((move) => names(move).includes(typed));
   if (exact) return exact;
   const plain = (name) => (name ?? "").toLowerCase().replace(/[+#x=-]/g, "");
-  return view.moves.find((move) => names(move).some((name) => name && plain(name) === plain(typed)));
+  return view.moves.find((move) =>
+    names(move).some((name) => name && plain(name) === plain(typed)),
+  );
 }
 
 function squares(view, { from, to, promotion }) {

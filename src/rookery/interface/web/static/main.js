@@ -1,8 +1,8 @@
 // The shell: header, theme, and a router of addresses such as #/runs/connect4-1?tab=games.
 //
-// A page is a module that exports `show(place, parts, query)`: it fills the element `place`, and may
-// return a function (or a promise of one) that ends what it started. `parts` are the parts of the
-// address after the page's name, `query` is a URLSearchParams. Pages are loaded when first opened.
+// A page is a module that exports `show(place, parts, query)`: it fills the element `place`, and
+// may return a function (or a promise of one) that ends what it started. `parts` are the parts of
+// the address after the page's name, `query` is a URLSearchParams. Pages are loaded when first opened.
 
 import { h } from "./dom.js";
 import { startTheme } from "./theme.js";

@@ -7,7 +7,11 @@ export class MoveList {
   constructor(onpick) {
     this.onpick = onpick;
     this.list = h("ol", { class: "moves" });
-    this.element = h("div", { class: "moves-scroll", tabindex: "0", role: "group", "aria-label": "Moves" }, this.list);
+    this.element = h(
+      "div",
+      { class: "moves-scroll", tabindex: "0", role: "group", "aria-label": "Moves" },
+      this.list,
+    );
   }
 
   /** Show moves, the current ply, who began, and marks such as "??" by ply. */
@@ -16,7 +20,15 @@ export class MoveList {
     const cells = moves.map((move, index) => this.#move(move, index, ply, marks[index]));
     if (firstTurn === 1 && cells.length) cells.unshift(h("span", { class: "skipped" }, "..."));
     for (let i = 0; i < cells.length; i += 2) {
-      rows.push(h("li", {}, h("span", { class: "move-number" }, `${i / 2 + 1}.`), cells[i], cells[i + 1] ?? null));
+      rows.push(
+        h(
+          "li",
+          {},
+          h("span", { class: "move-number" }, `${i / 2 + 1}.`),
+          cells[i],
+          cells[i + 1] ?? null,
+        ),
+      );
     }
     const empty = h("li", { class: "no-moves" }, "No moves yet.");
     this.list.replaceChildren(...(rows.length ? rows : [empty]));
@@ -24,7 +36,11 @@ export class MoveList {
   }
 
   #move(move, index, ply, mark) {
-    const attributes = { type: "button", class: `move ${mark ? mark.kind : ""}`, onclick: () => this.onpick(index + 1) };
+    const attributes = {
+      type: "button",
+      class: `move ${mark ? mark.kind : ""}`,
+      onclick: () => this.onpick(index + 1),
+    };
     if (index + 1 === ply) attributes["aria-current"] = "true";
     return h("button", attributes, move + (mark?.sign ?? ""));
   }

@@ -59,19 +59,53 @@ class PlayPage {
     this.board.flipped = this.human === 1;
     this.strips = [playerStrip(), playerStrip()];
     this.status = h("p", { class: "status" }, "Preparing the game");
-    this.others = h("div", { class: "row other-moves", role: "group", "aria-label": "Moves without a cell" });
+    this.others = h("div", {
+      class: "row other-moves",
+      role: "group",
+      "aria-label": "Moves without a cell",
+    });
     this.list = new MoveList((ply) => this.#goTo(ply));
     this.problem = h("p", { class: "notice error", role: "alert", hidden: true });
-    const left = h("div", { class: "board-column" }, this.strips[1].element, this.board, this.strips[0].element, this.others);
-    const exchange = exchangeCard({ current: () => this.#current(), load: (game) => this.#load(game) });
-    const right = h("div", { class: "side-column stack" }, this.problem, this.#gameCard(), exchange);
+    const left = h(
+      "div",
+      { class: "board-column" },
+      this.strips[1].element,
+      this.board,
+      this.strips[0].element,
+      this.others,
+    );
+    const exchange = exchangeCard({
+      current: () => this.#current(),
+      load: (game) => this.#load(game),
+    });
+    const right = h(
+      "div",
+      { class: "side-column stack" },
+      this.problem,
+      this.#gameCard(),
+      exchange,
+    );
     const title = h("h1", { class: "visually-hidden" }, "Play");
-    this.place.replaceChildren(title, h("div", { class: "play-layout" }, left, right, this.form.element));
+    this.place.replaceChildren(
+      title,
+      h("div", { class: "play-layout" }, left, right, this.form.element),
+    );
   }
 
   #gameCard() {
-    const toolbar = h("div", { class: "toolbar", role: "toolbar", "aria-label": "Game" }, this.#tools());
-    return h("section", { class: "card game-card", "aria-label": "Game" }, this.status, this.list.element, toolbar, this.#moveField());
+    const toolbar = h(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Game" },
+      this.#tools(),
+    );
+    return h(
+      "section",
+      { class: "card game-card", "aria-label": "Game" },
+      this.status,
+      this.list.element,
+      toolbar,
+      this.#moveField(),
+    );
   }
 
   #tools() {
@@ -80,19 +114,40 @@ class PlayPage {
     this.flipButton = iconButton("Flip the board", "flip", () => this.#flip());
     this.hintButton = iconButton("Hint", "hint", () => this.#hint());
     this.resignButton = iconButton("Resign", "flag", () => this.#resign());
-    this.analyseLink = h("a", { class: "icon-button", "aria-label": "Analyse this game", title: "Analyse this game" }, icon("magnify"));
-    const buttons = [this.undoButton, this.redoButton, this.flipButton, this.hintButton, this.resignButton];
+    this.analyseLink = h(
+      "a",
+      { class: "icon-button", "aria-label": "Analyse this game", title: "Analyse this game" },
+      icon("magnify"),
+    );
+    const buttons = [
+      this.undoButton,
+      this.redoButton,
+      this.flipButton,
+      this.hintButton,
+      this.resignButton,
+    ];
     for (const tool of buttons) tool.disabled = true;
     return [...buttons, this.analyseLink];
   }
 
   #moveField() {
-    this.typed = h("input", { type: "text", "aria-label": "Type a move", placeholder: "Type a move", autocomplete: "off", spellcheck: "false" });
+    this.typed = h("input", {
+      type: "text",
+      "aria-label": "Type a move",
+      placeholder: "Type a move",
+      autocomplete: "off",
+      spellcheck: "false",
+    });
     const onsubmit = (event) => {
       event.preventDefault();
       this.#type(this.typed.value);
     };
-    return h("form", { class: "move-form", onsubmit }, this.typed, h("button", { class: "button" }, "Move"));
+    return h(
+      "form",
+      { class: "move-form", onsubmit },
+      this.typed,
+      h("button", { class: "button" }, "Move"),
+    );
   }
 
   // The state on the page
@@ -128,8 +183,11 @@ class PlayPage {
 
   #drawOthers() {
     const moves = this.#isHumanToMove() ? this.board.otherMoves : [];
-    const buttons = moves.map((move) => button(move.label, null, () => this.#played(move), "small"));
-    if (this.#isOpponentHeld()) buttons.push(button("Let the opponent move here", "play", () => this.#reply(true), "small"));
+    const buttons = moves.map((move) =>
+      button(move.label, null, () => this.#played(move), "small"),
+    );
+    if (this.#isOpponentHeld())
+      buttons.push(button("Let the opponent move here", "play", () => this.#reply(true), "small"));
     this.others.replaceChildren(...buttons);
   }
 
@@ -159,7 +217,8 @@ class PlayPage {
 
   #statusText() {
     const names = sideNames(this.view);
-    if (this.resigned !== null && this.line.isAtEnd) return `${names[this.resigned]} resigned. ${names[1 - this.resigned]} wins.`;
+    if (this.resigned !== null && this.line.isAtEnd)
+      return `${names[this.resigned]} resigned. ${names[1 - this.resigned]} wins.`;
     if (this.view.over) return `${resultText(this.view)}.`;
     if (this.thinking) return "Thinking";
     if (!this.#hasOpponent()) return `${names[this.view.turn]} to move.`;
@@ -173,7 +232,10 @@ class PlayPage {
     this.flipButton.disabled = this.view.drops || this.view.height === 0;
     this.hintButton.disabled = !this.#isHumanToMove();
     this.resignButton.disabled = this.#isOver() || this.line.moves.length === 0;
-    this.analyseLink.href = pageAddress("analyse", { ...this.#address(), player: this.settings.kind === "net" ? this.settings.player : "" });
+    this.analyseLink.href = pageAddress("analyse", {
+      ...this.#address(),
+      player: this.settings.kind === "net" ? this.settings.player : "",
+    });
   }
 
   #address() {
@@ -212,7 +274,13 @@ class PlayPage {
 
   /** Whether the opponent is to move in an earlier position, where it waits to be asked. */
   #isOpponentHeld() {
-    return this.#hasOpponent() && !this.#isOver() && !this.thinking && !this.line.isAtEnd && this.view.turn !== this.human;
+    return (
+      this.#hasOpponent() &&
+      !this.#isOver() &&
+      !this.thinking &&
+      !this.line.isAtEnd &&
+      this.view.turn !== this.human
+    );
   }
 
   #current() {
@@ -242,7 +310,12 @@ class PlayPage {
     const move = this.#isHumanToMove() ? typedMove(this.view, text) : undefined;
     this.typed.setAttribute("aria-invalid", String(!move));
     if (!move) {
-      toast(this.#isHumanToMove() ? `${text || "This"} is not a legal move here.` : "It is not your move.", true);
+      toast(
+        this.#isHumanToMove()
+          ? `${text || "This"} is not a legal move here.`
+          : "It is not your move.",
+        true,
+      );
       return;
     }
     this.typed.value = "";
@@ -279,10 +352,16 @@ class PlayPage {
 
   async #hint() {
     const { line, view } = this;
-    const player = this.settings.kind === "net" ? this.settings.player : adviser(this.form.opponent.players);
+    const player =
+      this.settings.kind === "net" ? this.settings.player : adviser(this.form.opponent.players);
     this.hintButton.disabled = true;
     try {
-      const answer = await ask({ do: "move", ...line.question, player, simulations: HINT_SIMULATIONS });
+      const answer = await ask({
+        do: "move",
+        ...line.question,
+        player,
+        simulations: HINT_SIMULATIONS,
+      });
       if (view !== this.view) return;
       const move = findMove(view, answer.move);
       this.board.overlay({ arrows: move?.to ? [{ from: move.from, to: move.to }] : [] });
@@ -323,7 +402,9 @@ class PlayPage {
     this.resigned = null;
     this.opinion = "";
     try {
-      const read = position ? await fetchJson("/api/games/read", { game: settings.game, text: position }) : {};
+      const read = position
+        ? await fetchJson("/api/games/read", { game: settings.game, text: position })
+        : {};
       this.line = new GameLine(settings.game, read.start ?? "", read.moves ?? []);
       this.board.flipped = this.human === 1;
       await this.#refresh();
@@ -340,13 +421,23 @@ class PlayPage {
 
   /** Let the opponent move if it is to move at the end of the line, or where it is asked to. */
   async #reply(isAsked = false) {
-    if (!this.view || this.#isOver() || !this.#hasOpponent() || this.view.turn === this.human || this.thinking) return;
+    if (
+      !this.view ||
+      this.#isOver() ||
+      !this.#hasOpponent() ||
+      this.view.turn === this.human ||
+      this.thinking
+    )
+      return;
     if (!this.line.isAtEnd && !isAsked) return;
     const thinking = new AbortController();
     this.thinking = thinking;
     this.#draw();
     try {
-      const answer = await ask({ do: "move", ...this.line.question, ...this.#strength() }, thinking.signal);
+      const answer = await ask(
+        { do: "move", ...this.line.question, ...this.#strength() },
+        thinking.signal,
+      );
       if (this.thinking !== thinking) return;
       this.thinking = null;
       const label = findMove(this.view, answer.move)?.label ?? answer.move;
@@ -372,7 +463,9 @@ class PlayPage {
 /** The id of the player that gives hints: a network, perfect play or the deepest minimax. */
 function adviser(players) {
   const kinds = ["net", "solver", "engine", "minimax"];
-  const found = kinds.map((kind) => players.findLast((player) => player.kind === kind)).find(Boolean);
+  const found = kinds
+    .map((kind) => players.findLast((player) => player.kind === kind))
+    .find(Boolean);
   return (found ?? players[0])?.id;
 }
 

@@ -3,7 +3,13 @@
 import { fetchJson } from "./connection.js";
 import { field, h } from "./dom.js";
 
-const KINDS = { net: "Networks", engine: "UCI engines", solver: "Programs", minimax: "Programs", random: "Programs" };
+const KINDS = {
+  net: "Networks",
+  engine: "UCI engines",
+  solver: "Programs",
+  minimax: "Programs",
+  random: "Programs",
+};
 
 let games = null;
 
@@ -41,10 +47,15 @@ export class PlayerChoice {
     const groups = Map.groupBy ? groupsOf(players) : [["Players", players]];
     const extra = this.extra.map(([value, text]) => h("option", { value }, text));
     const made = groups.map(([name, members]) =>
-      h("optgroup", { label: name }, members.map((player) => h("option", { value: player.id }, player.label))),
+      h(
+        "optgroup",
+        { label: name },
+        members.map((player) => h("option", { value: player.id }, player.label)),
+      ),
     );
     this.players_select.replaceChildren(...extra, ...made);
-    const isKnown = id !== null && [...this.players_select.options].some((option) => option.value === id);
+    const isKnown =
+      id !== null && [...this.players_select.options].some((option) => option.value === id);
     this.players_select.value = isKnown ? id : (players[0]?.id ?? this.extra[0]?.[0] ?? "");
     this.#offerIterations(iteration);
   }

@@ -28,7 +28,14 @@ export class PositionEditor {
     board.overlay({ marks: [], heat: [], arrows: [], numbers: [] });
     const done = button("Use this position", null, () => ondone(this.fen), "primary");
     const cancel = button("Cancel", null, oncancel);
-    this.element = h("section", { class: "card stack editor", "aria-label": "Set up a position" }, h("h2", {}, "Set up a position"), this.#palette(), this.#fields(), h("div", { class: "row" }, done, cancel));
+    this.element = h(
+      "section",
+      { class: "card stack editor", "aria-label": "Set up a position" },
+      h("h2", {}, "Set up a position"),
+      this.#palette(),
+      this.#fields(),
+      h("div", { class: "row" }, done, cancel),
+    );
     this.#draw();
   }
 
@@ -39,15 +46,36 @@ export class PositionEditor {
   }
 
   get fen() {
-    const lines = this.rows.map((row) => row.map((sign) => sign || "1").join("").replace(/1+/g, (run) => run.length));
+    const lines = this.rows.map((row) =>
+      row
+        .map((sign) => sign || "1")
+        .join("")
+        .replace(/1+/g, (run) => run.length),
+    );
     return `${lines.join("/")} ${this.turn} ${this.castling || "-"} - 0 1`;
   }
 
   #palette() {
     const [white, black] = [0, 1].map((player) => KINDS.map((kind) => this.#choice(kind, player)));
-    const eraser = h("button", { type: "button", class: "palette-piece", "aria-label": "Eraser", title: "Eraser", onclick: () => this.#pick(ERASER) }, "\u2715");
+    const eraser = h(
+      "button",
+      {
+        type: "button",
+        class: "palette-piece",
+        "aria-label": "Eraser",
+        title: "Eraser",
+        onclick: () => this.#pick(ERASER),
+      },
+      "\u2715",
+    );
     eraser.dataset.sign = ERASER;
-    this.palette = h("div", { class: "palette", role: "group", "aria-label": "Pieces" }, white, eraser, black);
+    this.palette = h(
+      "div",
+      { class: "palette", role: "group", "aria-label": "Pieces" },
+      white,
+      eraser,
+      black,
+    );
     this.#pick(this.sign);
     return this.palette;
   }
@@ -55,8 +83,22 @@ export class PositionEditor {
   #choice(kind, player) {
     const sign = player === 0 ? LETTERS[kind].toUpperCase() : LETTERS[kind];
     const label = `${player === 0 ? "White" : "Black"} ${kind}`;
-    const picture = s("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, chessPiece(kind, player));
-    const choice = h("button", { type: "button", class: "palette-piece", "aria-label": label, title: label, onclick: () => this.#pick(sign) }, picture);
+    const picture = s(
+      "svg",
+      { viewBox: "0 0 100 100", "aria-hidden": "true" },
+      chessPiece(kind, player),
+    );
+    const choice = h(
+      "button",
+      {
+        type: "button",
+        class: "palette-piece",
+        "aria-label": label,
+        title: label,
+        onclick: () => this.#pick(sign),
+      },
+      picture,
+    );
     choice.dataset.sign = sign;
     return choice;
   }
@@ -69,9 +111,16 @@ export class PositionEditor {
   }
 
   #fields() {
-    const turn = select([["w", "White to move"], ["b", "Black to move"]], this.turn, (value) => {
-      this.turn = value;
-    });
+    const turn = select(
+      [
+        ["w", "White to move"],
+        ["b", "Black to move"],
+      ],
+      this.turn,
+      (value) => {
+        this.turn = value;
+      },
+    );
     turn.setAttribute("aria-label", "Side to move");
     const rights = [..."KQkq"].map((letter) => {
       const box = h("input", { type: "checkbox", checked: this.castling.includes(letter) });
@@ -104,7 +153,13 @@ export class PositionEditor {
       pieces[LETTERS[kind]] = { kind: "chess", player: 1, name: `black ${kind}` };
       pieces[LETTERS[kind].toUpperCase()] = { kind: "chess", player: 0, name: `white ${kind}` };
     }
-    this.board.view = { ...this.view, rows: this.rows.map((row) => [...row]), pieces, moves: [], last: null };
+    this.board.view = {
+      ...this.view,
+      rows: this.rows.map((row) => [...row]),
+      pieces,
+      moves: [],
+      last: null,
+    };
   }
 }
 

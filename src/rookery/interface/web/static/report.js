@@ -35,13 +35,29 @@ export class GameReport {
     this.onmarks = onmarks;
     this.scores = [];
     this.work = null;
-    this.graph = s("svg", { class: "graph", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
+    this.graph = s("svg", {
+      class: "graph",
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+    });
     this.graph.addEventListener("click", (event) => this.#clicked(event));
     this.worst = h("ol", { class: "worst" });
-    this.note = h("p", { class: "muted small-text" }, "The value after every move, and the moves that cost most.");
+    this.note = h(
+      "p",
+      { class: "muted small-text" },
+      "The value after every move, and the moves that cost most.",
+    );
     this.run = button("Make a report", "play", () => this.#toggle(), "small");
     const header = h("header", {}, h("h2", {}, "Game report"), this.run);
-    this.element = h("section", { class: "card report", "aria-label": "Game report" }, header, this.note, this.graph, this.worst);
+    this.element = h(
+      "section",
+      { class: "card report", "aria-label": "Game report" },
+      header,
+      this.note,
+      this.graph,
+      this.worst,
+    );
     this.clear();
   }
 
@@ -106,8 +122,13 @@ export class GameReport {
     this.worst.hidden = !this.marks?.length;
     this.note.hidden = known;
     if (!known) return;
-    const [x, y] = [(index) => (WIDTH * index) / Math.max(1, this.scores.length - 1), (value) => HEIGHT * (1 - value)];
-    const points = this.scores.map((value, index) => (value === undefined ? null : `${x(index).toFixed(1)} ${y(value).toFixed(1)}`));
+    const [x, y] = [
+      (index) => (WIDTH * index) / Math.max(1, this.scores.length - 1),
+      (value) => HEIGHT * (1 - value),
+    ];
+    const points = this.scores.map((value, index) =>
+      value === undefined ? null : `${x(index).toFixed(1)} ${y(value).toFixed(1)}`,
+    );
     const path = `M${points.filter(Boolean).join("L")}`;
     const last = this.scores.findLastIndex((value) => value !== undefined);
     this.graph.replaceChildren(
@@ -140,7 +161,16 @@ export class GameReport {
       const dots = (index + this.firstTurn) % 2 ? "..." : ".";
       const text = h("span", { class: "grow" }, `${number}${dots} ${this.moves[index]}${sign}`);
       const cost = h("span", { class: "muted" }, `costs ${percent(loss, 0)}`);
-      return h("li", {}, h("button", { type: "button", class: `move ${kind}`, onclick: () => this.onpick(index + 1) }, text, cost));
+      return h(
+        "li",
+        {},
+        h(
+          "button",
+          { type: "button", class: `move ${kind}`, onclick: () => this.onpick(index + 1) },
+          text,
+          cost,
+        ),
+      );
     });
     this.worst.replaceChildren(...items);
   }

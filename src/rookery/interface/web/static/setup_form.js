@@ -15,12 +15,22 @@ export class SetupForm {
     this.onstart = onstart;
     this.titles = games.map((game) => [game.name, game.title]);
     this.games = select(this.titles, settings.game, (game) => this.#chooseGame(game));
-    this.opponent = new PlayerChoice("Opponent", { extra: [PERSON], onchange: () => this.#changed() });
+    this.opponent = new PlayerChoice("Opponent", {
+      extra: [PERSON],
+      onchange: () => this.#changed(),
+    });
     this.side = segmented("You play", sidePairs(), settings.side, (side) => this.#set({ side }));
-    this.limitKind = segmented("Strength by", limitPairs(), settings.limitKind, (kind) => this.#chooseLimit(kind));
+    this.limitKind = segmented("Strength by", limitPairs(), settings.limitKind, (kind) =>
+      this.#chooseLimit(kind),
+    );
     this.amount = select([], "", (amount) => this.#set({ amount: Number(amount) }));
     this.amountField = field("", this.amount);
-    this.position = h("input", { type: "text", spellcheck: "false", autocomplete: "off", placeholder: "the first position" });
+    this.position = h("input", {
+      type: "text",
+      spellcheck: "false",
+      autocomplete: "off",
+      placeholder: "the first position",
+    });
     this.element = this.#build();
     this.#offerAmounts();
   }
@@ -37,7 +47,12 @@ export class SetupForm {
       button("New game", "plus", () => this.#start(), "primary"),
     ];
     const form = h("form", { class: "stack", onsubmit: (event) => event.preventDefault() }, parts);
-    return h("section", { class: "card setup", "aria-labelledby": "setup-title" }, h("header", {}, h("h2", { id: "setup-title" }, "New game")), form);
+    return h(
+      "section",
+      { class: "card setup", "aria-labelledby": "setup-title" },
+      h("header", {}, h("h2", { id: "setup-title" }, "New game")),
+      form,
+    );
   }
 
   /** Load the players of the game; the settings are complete afterwards. */
@@ -69,7 +84,11 @@ export class SetupForm {
     const searches = kind === "net" || kind === "engine";
     this.strength.hidden = !searches;
     this.sideField.hidden = kind === "person";
-    Object.assign(this.settings, { player: this.opponent.id, kind, opponentLabel: this.opponent.label });
+    Object.assign(this.settings, {
+      player: this.opponent.id,
+      kind,
+      opponentLabel: this.opponent.label,
+    });
   }
 
   #set(change) {
@@ -87,9 +106,14 @@ export class SetupForm {
   #offerAmounts() {
     const isTime = this.settings.limitKind === "seconds";
     const amounts = isTime ? SECONDS : SIMULATIONS;
-    const fresh = select(amounts.map((text) => [text, text]), String(this.settings.amount));
+    const fresh = select(
+      amounts.map((text) => [text, text]),
+      String(this.settings.amount),
+    );
     this.amount.replaceChildren(...fresh.options);
-    this.amount.value = amounts.includes(String(this.settings.amount)) ? this.settings.amount : amounts[2];
+    this.amount.value = amounts.includes(String(this.settings.amount))
+      ? this.settings.amount
+      : amounts[2];
     this.settings.amount = Number(this.amount.value);
     this.amountField.firstChild.textContent = isTime ? "Seconds per move" : "Simulations per move";
   }
@@ -108,9 +132,16 @@ export class SetupForm {
 }
 
 function sidePairs() {
-  return [["0", "First"], ["1", "Second"], ["random", "Random"]];
+  return [
+    ["0", "First"],
+    ["1", "Second"],
+    ["random", "Random"],
+  ];
 }
 
 function limitPairs() {
-  return [["simulations", "Simulations"], ["seconds", "Time"]];
+  return [
+    ["simulations", "Simulations"],
+    ["seconds", "Time"],
+  ];
 }

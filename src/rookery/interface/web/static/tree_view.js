@@ -28,10 +28,16 @@ export class TreeView {
 
   async #fill(list, path) {
     try {
-      const found = (await this.children(path)).filter((child) => child.visits > 0).slice(0, MOST_CHILDREN);
+      const found = (await this.children(path))
+        .filter((child) => child.visits > 0)
+        .slice(0, MOST_CHILDREN);
       const most = Math.max(1, ...found.map((child) => child.visits));
-      const nodes = found.map((child, index) => this.#node(child, path, child.visits / most, index === 0));
-      list.replaceChildren(...(nodes.length ? nodes : [h("li", { class: "muted" }, "The tree ends here.")]));
+      const nodes = found.map((child, index) =>
+        this.#node(child, path, child.visits / most, index === 0),
+      );
+      list.replaceChildren(
+        ...(nodes.length ? nodes : [h("li", { class: "muted" }, "The tree ends here.")]),
+      );
     } catch (error) {
       list.replaceChildren(h("li", { class: "muted" }, error.message));
     }
@@ -55,7 +61,11 @@ export class TreeView {
       h("strong", {}, child.move),
       h("span", { class: "figures" }, figures),
     );
-    const go = h("button", { type: "button", class: "button small quiet", onclick: () => this.play(here) }, "Go there");
+    const go = h(
+      "button",
+      { type: "button", class: "button small quiet", onclick: () => this.play(here) },
+      "Go there",
+    );
     const node = h("details", {}, summary, go, list);
     node.addEventListener("toggle", () => {
       if (node.open && !list.hasChildNodes()) this.#fill(list, here);

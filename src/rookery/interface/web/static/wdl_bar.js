@@ -22,7 +22,12 @@ export class WdlBar {
     this.parts = ["win", "draw", "loss"].map((name) => h("span", { class: `wdl-${name}` }));
     this.bar = h("div", { class: "wdl-bar" }, this.parts);
     this.text = h("p", { class: "wdl-text" });
-    this.element = h("div", { class: "wdl", role: "group", "aria-label": "Win, draw, loss" }, this.bar, this.text);
+    this.element = h(
+      "div",
+      { class: "wdl", role: "group", "aria-label": "Win, draw, loss" },
+      this.bar,
+      this.text,
+    );
     this.clear();
   }
 
@@ -36,7 +41,11 @@ export class WdlBar {
   update(wdl, names, look) {
     this.element.className = `wdl ${look}`;
     this.#widths(wdl);
-    const texts = [`${names[0]} ${percent(wdl[0])}`, `draw ${percent(wdl[1])}`, `${names[1]} ${percent(wdl[2])}`];
+    const texts = [
+      `${names[0]} ${percent(wdl[0])}`,
+      `draw ${percent(wdl[1])}`,
+      `${names[1]} ${percent(wdl[2])}`,
+    ];
     this.text.replaceChildren(...texts.map((text) => h("span", {}, text)));
   }
 
