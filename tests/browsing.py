@@ -81,7 +81,7 @@ def visiting(browser: Browser, site: str) -> Iterator[Visit]:
     yield visit
     for context in contexts:
         context.close()
-    assert not problems
+    assert not problems, problems
 
 
 def _watch(page: Page, site: str, problems: list[str]) -> None:
