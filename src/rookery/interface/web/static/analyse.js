@@ -387,6 +387,6 @@ class AnalysePage {
     });
     pane.opinion.hidden = true;
     pane.opinion.after(this.editor.element);
-    this.editor.element.querySelector("button").focus();
+    this.editor.element.querySelector("button").focus({ preventScroll: true });
   }
 }

@@ -20,6 +20,7 @@ export class Layout {
     this.height = view.height;
     this.isFlipped = isFlipped && !view.drops;
     this.isInside = view.colors === true;
+    this.frame = view.drops ? 6 : this.isInside ? 0 : 2;
     const labelled = !this.isInside;
     this.labelSize = 2.6 * Math.max(this.width, this.height, 3) + 4;
     this.left = labelled && hasTexts(view.row_labels) ? 1.7 * this.labelSize : 0;
@@ -44,7 +45,7 @@ export class Layout {
   }
 
   get viewBox() {
-    const frame = this.isInside ? 0 : 6;
+    const frame = this.frame;
     const width = this.width * UNIT + this.left + this.right + 2 * frame;
     const height = this.height * UNIT + this.below + 2 * frame;
     return [-this.left - frame, -frame, width, height];
@@ -72,24 +73,15 @@ export function cellLabel(view, cell, isLegal) {
 
 /** Draw the plate under plain cells; squares and fronts bring their own. */
 export function drawPlate(view, layout) {
+  if (view.drops || layout.isInside) return [];
   const [width, height] = [layout.width * UNIT, layout.height * UNIT];
-  if (view.drops) return [];
-  const frame = layout.isInside ? 0 : 6;
-  const plate = s("rect", {
-    class: "plate",
-    x: -frame,
-    y: -frame,
-    width: width + 2 * frame,
-    height: height + 2 * frame,
-    rx: layout.isInside ? 0 : 14,
-  });
-  return layout.isInside ? [] : [plate, innerLines(width, height)];
+  return [s("rect", { class: "plate", width, height }), innerLines(width, height)];
 }
 
 function innerLines(width, height) {
   const lines = [];
-  for (let x = UNIT; x < width; x += UNIT) lines.push(`M${x}-6V${height + 6}`);
-  for (let y = UNIT; y < height; y += UNIT) lines.push(`M-6 ${y}H${width + 6}`);
+  for (let x = UNIT; x < width; x += UNIT) lines.push(`M${x} 0V${height}`);
+  for (let y = UNIT; y < height; y += UNIT) lines.push(`M0 ${y}H${width}`);
   return s("path", { class: "lines", d: lines.join("") });
 }
 
