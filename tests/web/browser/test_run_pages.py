@@ -141,7 +141,7 @@ def test_a_finished_run_is_readable_everywhere(visit_run: Visit, scheme: str, wi
     expect(page.get_by_role("figure", name="Elo").locator("canvas")).to_be_visible()
     expect(page.locator(".run-settings")).to_contain_text("net.width")
     check(page)
-    page.locator(".chart-controls .segments span", has_text="Minutes").click()
+    page.get_by_role("radio", name="Minutes").check()
     page.get_by_label("Logarithmic").check()
     page.get_by_label("Smoothing").fill("0.5")
     page.get_by_role("figure", name="Losses").hover()
