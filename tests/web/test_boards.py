@@ -52,8 +52,8 @@ def test_numbers_of_empty_cells_are_no_pieces() -> None:
 
 
 def test_the_end_of_a_game_is_told() -> None:
-    shown = view("tictactoe", *"51238")
-    assert not shown["over"]
+    shown = view("tictactoe", *"5123")
+    assert not shown["over"] and shown["outcome"] is None and shown["result_text"] == ""
     shown = view("tictactoe", *"15243")
     assert shown["over"] and shown["outcome"] == 1 and shown["moves"] == []
     assert shown["result_text"] == "First player wins"

@@ -54,8 +54,8 @@ def test_moves_of_other_games_are_read(text: str) -> None:
         '{"start": [], "moves": []}',
         "4444444",
         "[" * 9999,
-    ]
-    + ['{"moves": ' + "[" * 9999],
+        '{"moves": ' + "[" * 9999,
+    ],
     ids=lambda text: text[:12],
 )
 def test_what_is_no_game_is_an_error(text: str) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_FOLDER = Path("runs")
 TOKEN_BYTES = 24
+MIN_TOKEN = 16
 SHUTDOWN_SECONDS = 3
 BACKLOG = 128
 
@@ -39,7 +40,9 @@ def serve(
         str | None,
         typer.Option(help="Ask for this token; by default one is made unless on loopback."),
     ] = None,
-    no_browser: Annotated[bool, typer.Option(help="Do not open the page in the browser.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open the page in the browser.")
+    ] = False,
     engine: Annotated[
         list[str] | None,
         typer.Option(help="Offer another chess engine, as in uci:COMMAND?nodes=100; repeatable."),
@@ -48,7 +51,7 @@ def serve(
     trust_rules: TrustRules = False,
 ) -> None:
     """Open the web app: play any game, analyse positions, watch runs learn."""
-    from rookery.base import import_extra
+    from rookery.base import ConfigError, import_extra
 
     for module in ("starlette", "uvicorn", "websockets"):
         import_extra(module, extra="web", user="rookery serve")
@@ -56,6 +59,9 @@ def serve(
     from rookery.interface.web.site import Site
 
     folders, rules = _split(paths)
+    _check_engines(engine or [])
+    if token is not None and len(token) < MIN_TOKEN:
+        raise ConfigError(f"a token needs at least {MIN_TOKEN} characters; leave it out for one")
     if token is None:
         token = "" if is_loopback(host) else secrets.token_urlsafe(TOKEN_BYTES)
     site = Site(
@@ -89,6 +95,16 @@ def _split(paths: list[Path] | None) -> tuple[list[Path], list[Path]]:
                 f"{path} is neither a folder nor a rules file; give a run or a folder"
             )
     return folders, rules
+
+
+def _check_engines(names: list[str]) -> None:
+    """Raise ConfigError if one is no engine of this machine."""
+    if names:
+        from rookery.arena import named_player
+        from rookery.games import load_game
+
+        for name in names:
+            named_player(name, load_game("chess"), seed=1)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,214 @@
+"""The shared engine: fair turns, limits, and nothing left behind."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from rookery.api import Analysis, Board
+from rookery.base import ConfigError, IllegalPosition
+from rookery.games import load_game
+from rookery.interface.web import engine as engine_module
+from rookery.interface.web.engine import Answer, Engine, Job, Steps
+from rookery.interface.web.nets import Remembering
+from rookery.interface.web.trees import MEGABYTE, Trees
+from rookery.search import nodes_in_memory
+
+SECONDS = 60.0
+
+
+class User:
+    """An owner of questions."""
+
+    is_closed = False
+
+
+@pytest.fixture
+def one_thread() -> Iterator[Engine]:
+    engine = Engine(1, name="test")
+    yield engine
+    engine.close()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def steps(log: list[str], name: str, count: int) -> Steps:
+    for _ in range(count):
+        log.append(name)
+        yield None
+
+
+def run_all(engine: Engine, jobs: list[Job]) -> None:
+    """Queue jobs while the thread is busy, then let it go."""
+    gate = threading.Event()
+
+    def hold() -> Steps:
+        gate.wait(SECONDS)
+        yield None
+
+    engine.submit(Job(User(), hold(), print))
+    for job in jobs:
+        engine.submit(job)
+    gate.set()
+    wait_until(lambda: len(engine) == 0)
+
+
+def test_users_take_turns_however_many_questions_they_have(one_thread: Engine) -> None:
+    log: list[str] = []
+    busy, quiet = User(), User()
+    jobs = [Job(busy, steps(log, "busy", 8), print) for _ in range(4)]
+    run_all(one_thread, [*jobs, Job(quiet, steps(log, "quiet", 8), print)])
+    assert log[:16] == ["busy", "quiet"] * 8 and log.count("busy") == 32
+
+
+def test_a_cancelled_question_gets_no_further_slice(one_thread: Engine) -> None:
+    log: list[str] = []
+    answers: list[Answer] = []
+    job = Job(User(), steps(log, "x", 10**9), answers.append)
+    one_thread.submit(job)
+    wait_until(lambda: len(log) > 3)
+    job.is_cancelled = True
+    wait_until(lambda: len(one_thread) == 0)
+    done = len(log)
+    time.sleep(0.05)
+    assert len(log) == done and answers == []
+
+
+def test_a_cancelled_search_gives_its_memory_back(one_thread: Engine) -> None:
+    closed = threading.Event()
+
+    def search() -> Steps:
+        try:
+            while True:
+                yield None
+        finally:
+            closed.set()
+
+    job = Job(User(), search(), print)
+    one_thread.submit(job)
+    time.sleep(0.05)
+    job.is_cancelled = True
+    assert closed.wait(SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(IllegalPosition("not so"), "not so"), (ZeroDivisionError(), engine_module.FAILED)],
+)
+def test_errors_become_answers_and_the_thread_lives_on(
+    one_thread: Engine, error: Exception, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> Steps:
+        raise error
+        yield None
+
+    answers: list[Answer] = []
+    for _ in range(3):
+        one_thread.submit(Job(User(), fail(), answers.append))
+    wait_until(lambda: len(one_thread) == 0)
+    assert answers == [{"error": told}] * 3
+
+
+def test_too_many_questions_are_refused(
+    one_thread: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "MAX_WAITING", 3)
+    log: list[str] = []
+    jobs = [Job(User(), steps(log, "x", 10**9), print) for _ in range(4)]
+    for job in jobs[:3]:
+        one_thread.submit(job)
+    with pytest.raises(ConfigError, match="too many"):
+        one_thread.submit(jobs[3])
+    for job in jobs:
+        job.is_cancelled = True
+    wait_until(lambda: len(one_thread) == 0)
+
+
+def test_a_closed_engine_leaves_no_thread() -> None:
+    before = threading.active_count()
+    engine = Engine(3, name="test")
+    assert threading.active_count() == before + 3
+    engine.close()
+    assert threading.active_count() == before
+    with pytest.raises(ConfigError):
+        engine.submit(Job(User(), steps([], "", 1), print))
+
+
+GAME = load_game("tictactoe")
+
+
+def uniform(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    return np.zeros((len(planes), 9), np.float32), np.full((len(planes), 3), 1 / 3, np.float32)
+
+
+def analysis(nodes: int) -> Analysis:
+    return Analysis(Board(GAME), uniform, max_nodes=nodes)
+
+
+def test_idle_trees_make_room_for_new_ones_and_busy_ones_stay() -> None:
+    nodes = nodes_in_memory(GAME, 4)
+    trees, user = Trees(max_bytes=10 * MEGABYTE), User()
+    with trees.use(user, "busy", game=GAME, nodes=nodes, make=analysis):
+        with trees.use(user, "old", game=GAME, nodes=nodes, make=analysis):
+            assert len(trees) == 2
+        with trees.use(user, "new", game=GAME, nodes=nodes, make=analysis):
+            assert trees.find(user, "old") is None and trees.find(user, "busy") is not None
+            with (
+                pytest.raises(ConfigError, match="too many positions"),
+                trees.use_once(game=GAME, nodes=nodes, make=analysis),
+            ):
+                pass
+    trees.drop(user)
+    assert (len(trees), trees.bytes) == (0, 0)
+
+
+def test_a_tree_is_continued_and_given_up_when_its_user_has_gone() -> None:
+    trees, user = Trees(), User()
+    with trees.use(user, "here", game=GAME, nodes=50, make=analysis) as tree:
+        tree.analysis.grow(20)
+    with trees.use(user, "here", game=GAME, nodes=50, make=analysis) as again:
+        assert again is tree and again.analysis.nodes == 20
+        user.is_closed = True
+        trees.drop(user)
+    assert (len(trees), trees.bytes) == (0, 0)
+
+
+def test_failing_to_make_a_tree_costs_nothing() -> None:
+    trees = Trees()
+
+    def fail(nodes: int) -> Analysis:
+        raise IllegalPosition("no")
+
+    for use in (
+        trees.use(User(), "x", game=GAME, nodes=9, make=fail),
+        trees.use_once(game=GAME, nodes=9, make=fail),
+    ):
+        with pytest.raises(IllegalPosition), use:
+            pass
+    assert (len(trees), trees.bytes) == (0, 0)
+
+
+def test_remembered_evaluations_are_those_of_the_network() -> None:
+    calls = []
+
+    def evaluate(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+        calls.append(len(planes))
+        sums = planes.reshape(len(planes), -1).sum(1, keepdims=True)
+        return np.repeat(sums, 9, 1), np.repeat(sums, 3, 1)
+
+    remembering = Remembering(evaluate, max_bytes=100_000)
+    planes = np.arange(4 * 18, dtype=np.float32).reshape(4, 2, 3, 3)
+    first = remembering(planes[:3])
+    again = remembering(planes[[3, 1, 1]])
+    assert calls == [3, 1]
+    assert np.array_equal(again[0][1], first[0][1]) and again[1][0, 0] == planes[3].sum()
+    many = np.random.default_rng(1).random((2000, 2, 3, 3), np.float32)
+    remembering(many)
+    assert len(remembering._known) < 300
