@@ -52,7 +52,16 @@ export class PositionEditor {
         .join("")
         .replace(/1+/g, (run) => run.length),
     );
-    return `${lines.join("/")} ${this.turn} ${this.castling || "-"} - 0 1`;
+    return `${lines.join("/")} ${this.turn} ${this.#possibleCastling() || "-"} - 0 1`;
+  }
+
+  /** The chosen rights to castle whose king and rook stand at home. */
+  #possibleCastling() {
+    const isHome = (letter) => {
+      const [row, king, rook] = letter < "a" ? [this.rows[7], "K", "R"] : [this.rows[0], "k", "r"];
+      return row[4] === king && row[letter.toLowerCase() === "k" ? 7 : 0] === rook;
+    };
+    return [...this.castling].filter(isHome).join("");
   }
 
   #palette() {
