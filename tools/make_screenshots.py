@@ -1,9 +1,10 @@
 """Take the pictures of the web app for the docs: docs/pictures/*.webp.
 
-    python tools/make_screenshots.py [RUNS]
+    python tools/make_screenshots.py RUNS [NAME ...]
 
-Starts `rookery serve` on the folder RUNS (runs of Connect Four make the picture of the page Runs),
-opens its pages in Chromium, and saves each as WebP. Needs the extras `dev` and `web`.
+Starts `rookery serve` on the folder RUNS, which holds a run tictactoe-1 for the picture of a run,
+opens its pages in Chromium, and saves each as WebP. Names of pictures after RUNS take only these.
+Needs the extras `dev` and `web`.
 """
 
 import io
@@ -33,7 +34,7 @@ def search(page: Page) -> None:
     """Search until candidates have been visited often."""
     page.get_by_role("button", name="Start").click()
     page.locator(".candidates tbody tr").nth(2).locator(".step").first.wait_for(state="attached")
-    page.wait_for_function("() => parseInt(document.querySelector('.progress').textContent) >= 150")
+    page.wait_for_function("() => parseInt(document.querySelector('.progress').textContent) >= 100")
 
 
 def search_and_report(page: Page) -> None:
@@ -48,6 +49,11 @@ def wait_for_board(page: Page) -> None:
     """Wait until a position is shown and nobody thinks."""
     page.locator("[role=gridcell]").first.wait_for()
     page.locator(".game-card .status", has_text="Your move").wait_for()
+
+
+def wait_for_charts(page: Page) -> None:
+    """Wait until the first curve is drawn."""
+    page.locator("canvas").first.wait_for()
 
 
 def wait_for_card(page: Page) -> None:
@@ -93,6 +99,7 @@ PICTURES_TAKEN = (
         DARK,
     ),
     Picture("runs", "#/runs", wait_for_card),
+    Picture("run", "#/runs/tictactoe-1", wait_for_charts, 1280, 1000),
     Picture(
         "phone",
         f"#/play?game=chess&player=bundled&moves={RUY_LOPEZ}+a6",
@@ -128,7 +135,7 @@ def take(browser: Browser, site: str, picture: Picture) -> None:
 def main() -> None:
     """Take all pictures, or those named after RUNS."""
     PICTURES.mkdir(exist_ok=True)
-    runs = [str(Path(sys.argv[1]).resolve())] if len(sys.argv) > 1 else []
+    runs = [str(Path(sys.argv[1]).resolve())]
     wanted = sys.argv[2:] or [picture.name for picture in PICTURES_TAKEN]
     with (
         tempfile.TemporaryDirectory() as folder,
