@@ -24,7 +24,7 @@ PAGES = (
     *("README.md", "docs/index.md", "docs/guide.md", *GAMES),
     *("docs/spiking.md", "docs/export.md", "docs/architecture.md", "docs/reliability.md"),
     *("docs/learning.md", "docs/cluster.md", "docs/troubleshooting.md", "docs/openspiel.md"),
-    "docs/doctor.md",
+    *("docs/doctor.md", "docs/serve.md"),
     "CONTRIBUTING.md",
 )
 LINKED = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))
@@ -184,6 +184,8 @@ COMMANDS = {
     "--set learning.accumulate=4": Entry("Finished: connect4", TINY),
     "train connect4 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379", TINY),
     "resume runs/connect4-1 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379"),
+    "serve runs": Entry("The web app is at http://127.0.0.1:", "--no-browser --port 0"),
+    "serve runs --host 0.0.0.0": Entry("/?token=", "--no-browser --port 0"),
     "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),
     "eval runs/connect4-1 --simulations 0,100,800 --devices cuda:0": Entry("begin-hard"),
     '.venv/bin/pip install ".[openspiel]"': Entry("openspiel = ["),
@@ -277,6 +279,8 @@ def test_command_works(
     typist, _, typed_words = command.rpartition("| ")
     typed = subprocess.check_output(typist, shell=True, text=True) if typist else entry.typed
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    if command.startswith("serve "):  # it would serve until Ctrl-C
+        monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: None)
     code = run(shlex.split(f"{typed_words} {entry.options}"))
     captured = capfd.readouterr()
     if "cuda:0" in command and find_device("auto").type == "cpu":

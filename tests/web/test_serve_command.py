@@ -32,7 +32,7 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
         assert address.startswith("http://127.0.0.1:") and "token" not in address
         assert "Rookery" in httpx.get(address, timeout=SECONDS).text
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
+        _, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0 and err == ""
 
 
