@@ -10,7 +10,7 @@ export function newRunDialog(training) {
   const error = h("p", { class: "notice error", role: "alert", hidden: !training.refused }, training.refused);
   const games = training.games.map(({ name }) => [name, name]);
   const game = select(games, games[0]?.[0], describe);
-  const minutes = h("input", { type: "number", min: "0.1", step: "any", value: String(MINUTES), required: true });
+  const minutes = h("input", { type: "number", min: "0", step: "any", value: String(MINUTES), required: true });
   const settings = h("textarea", {
     rows: "4",
     spellcheck: "false",
@@ -78,7 +78,7 @@ function readSettings(text) {
 /** Ask for how long to resume a run. */
 export function resumeDialog(run, onDone) {
   const suggested = Math.max(1, Math.ceil(Math.max(2 * run.minutes, run.limit?.minutes ?? 0)));
-  const minutes = h("input", { type: "number", min: "0.1", step: "any", value: String(suggested), required: true });
+  const minutes = h("input", { type: "number", min: "0", step: "any", value: String(suggested), required: true });
   const error = h("p", { class: "notice error", role: "alert", hidden: true });
   const go = button("Resume", "play", null, "primary");
   go.type = "submit";

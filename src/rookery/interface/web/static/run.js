@@ -10,7 +10,7 @@ import { append, CHARTS, MEASURED, measuredSeries, seriesOf } from "./curves.js"
 import { resumeDialog } from "./new_run.js";
 import { doctorPanel } from "./doctor.js";
 import { GamesPanel } from "./run_games.js";
-import { eventList, facts, headline, settingsPanel, workerTable } from "./run_parts.js";
+import { eventList, facts, headline, noteList, settingsPanel, workerTable } from "./run_parts.js";
 
 const POINTS = 1000;
 const MOST_POINTS = 4000;
@@ -35,6 +35,7 @@ class RunView {
   #choice = { axis: "iteration", smoothing: 0, log: false };
   #parts = {};
   #clock = 0;
+  #shown = {};
   #onTheme = () => this.#charts.forEach(({ chart }) => chart.redraw());
 
   constructor(place, path, run, stats) {
@@ -81,17 +82,22 @@ class RunView {
   /** Show everything but the curves. */
   #showRun() {
     const run = this.#run;
-    this.#parts.head.replaceChildren(headline(run, this.#buttons()));
-    this.#parts.notes.replaceChildren(...run.notes.map((note) => h("p", { class: "notice warn" }, note)));
-    this.#parts.notes.hidden = !run.notes.length;
-    this.#parts.facts.replaceChildren(facts(run, this.#stats.measurements));
-    this.#fill("workers", workerTable(run.workers));
-    this.#fill("events", eventList(run.events));
-    if (!this.#parts.settings.firstChild) this.#parts.settings.append(settingsPanel(run));
-    document.body.dataset.state = run.state;
+    const { state, control, game, notes } = run;
+    this.#fill("head", [state, control, game, run.nets.length > 0], () => headline(run, this.#buttons()));
+    this.#parts.head.querySelector(".run-time").update(run);
+    this.#fill("notes", notes, () => (notes.length ? noteList(notes) : null));
+    this.#fill("facts", [run, this.#stats.measurements.elo], () => facts(run, this.#stats.measurements));
+    this.#fill("workers", run.workers, () => workerTable(run.workers));
+    this.#fill("events", run.events, () => eventList(run.events));
+    this.#fill("settings", [run.settings, run.differences], () => settingsPanel(run));
   }
 
-  #fill(name, content) {
+  /** Make a part again if what it shows has changed, so that focus and scrolling stay. */
+  #fill(name, shown, make) {
+    const text = JSON.stringify(shown);
+    if (this.#shown[name] === text) return;
+    this.#shown[name] = text;
+    const content = make();
     this.#parts[name].replaceChildren(...(content ? [content] : []));
     this.#parts[name].hidden = !content;
   }
@@ -120,6 +126,7 @@ class RunView {
       toast("The run writes its last checkpoint and stops.");
     } catch (error) {
       toast(error.message, true);
+      this.#shown.head = "";
       this.#showRun();
     }
   }

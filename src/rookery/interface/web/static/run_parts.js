@@ -10,9 +10,10 @@ export function headline(run, buttons) {
   time.update = (now) => {
     time.textContent = timeText(now);
     bar.value = now.progress ?? 0;
+    bar.hidden = now.progress === null || !isUnderWay;
   };
-  time.update(run);
   const isUnderWay = run.state === "running" || run.state === "starting";
+  time.update(run);
   return h(
     "section",
     { class: "card run-headline" },
@@ -29,7 +30,7 @@ export function headline(run, buttons) {
       h("div", { class: "row" }, buttons),
     ),
     time,
-    run.progress === null || !isUnderWay ? null : bar,
+    bar,
   );
 }
 
@@ -44,6 +45,11 @@ function timeText(run) {
     run.updated ? `last line ${ago(run.updated)}` : "",
   ];
   return parts.filter(Boolean).join(" · ");
+}
+
+/** Make the notes on what is wrong with the folder of a run. */
+export function noteList(notes) {
+  return h("div", { class: "stack" }, notes.map((note) => h("p", { class: "notice warn" }, note)));
 }
 
 /** Make the newest figures. */
