@@ -35,7 +35,7 @@ export class AnalysisPane {
     const actions = { preview: (moves, atOnce) => this.preview(moves, atOnce), play: onplay };
     this.table = new CandidateTable(actions);
     this.tree = new TreeView({ ...actions, children: (path) => this.#children(path) });
-    this.progress = h("p", { class: "progress", role: "status" });
+    this.progress = h("p", { class: "progress" });
     this.opinion = h(
       "div",
       { class: "card opinion stack" },

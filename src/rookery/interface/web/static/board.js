@@ -144,6 +144,7 @@ export class GameBoard extends HTMLElement {
     this.#layers.plate.replaceChildren(...drawing.drawPlate(view, this.#layout));
     this.#layers.front.replaceChildren(...drawing.drawFront(view, this.#layout));
     this.#layers.labels.replaceChildren(...drawing.drawLabels(view, this.#layout));
+    this.#drawCells();
     this.#drawPieces();
     this.#drawOverlays();
     this.#drawChoices();
@@ -199,7 +200,7 @@ export class GameBoard extends HTMLElement {
     const dots = targets.map((cell) => this.#dot(cell));
     if (this.#view.drops && last.to) dots.push(this.#lastStone(last.to));
     this.#layers.dots.replaceChildren(...dots);
-    this.#layers.cells.replaceChildren(...this.#rows());
+    for (const square of this.#layers.cells.querySelectorAll(".cell")) this.#updateCell(square);
     const square = this.#square(this.#cursor, "cursor");
     this.#layers.cursor.replaceChildren(square);
     this.svg.setAttribute("aria-activedescendant", this.#cellId(this.#cursor));
@@ -208,29 +209,33 @@ export class GameBoard extends HTMLElement {
     layout.isFlipped ? this.setAttribute("flipped", "") : this.removeAttribute("flipped");
   }
 
-  #rows() {
+  /** Draw the cells once per position; what depends on the selection is changed in place. */
+  #drawCells() {
     const cells = this.#eachCell((cell) => this.#cell(cell));
     const rows = [];
     for (let y = 0; y < this.#view.height; y++) {
       const inRow = cells.slice(y * this.#view.width, (y + 1) * this.#view.width);
       rows.push(s("g", { role: "row" }, inRow));
     }
-    return rows;
+    this.#layers.cells.replaceChildren(...rows);
   }
 
   #cell(cell) {
-    const legal = this.#isPlayable && this.#isChoosable(cell);
-    const tone = (cell[0] + cell[1]) % 2 ? "dark" : "light";
-    const square = this.#square(
-      cell,
-      `cell ${tone}${legal || this.#isEditing ? " choosable" : ""}`,
-    );
+    const square = this.#square(cell, "cell");
     square.id = this.#cellId(cell);
     square.dataset.cell = cell.join();
     square.setAttribute("role", "gridcell");
-    square.setAttribute("aria-label", drawing.cellLabel(this.#view, cell, legal));
-    square.setAttribute("aria-selected", String(same(cell, this.#selected)));
     return square;
+  }
+
+  #updateCell(square) {
+    const cell = square.dataset.cell.split(",").map(Number);
+    const isLegal = this.#isPlayable && this.#isChoosable(cell);
+    const tone = (cell[0] + cell[1]) % 2 ? "dark" : "light";
+    const choosable = isLegal || this.#isEditing ? " choosable" : "";
+    square.setAttribute("class", `cell ${tone}${choosable}`);
+    square.setAttribute("aria-label", drawing.cellLabel(this.#view, cell, isLegal));
+    square.setAttribute("aria-selected", String(same(cell, this.#selected)));
   }
 
   #isChoosable(cell) {

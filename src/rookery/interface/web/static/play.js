@@ -2,17 +2,16 @@
 
 import "./board.js";
 import { movesOf, pageAddress, remember } from "./address.js";
-import { ask, fetchJson } from "./connection.js";
+import { fetchJson } from "./connection.js";
 import { button, h, icon, iconButton, speak, toast } from "./dom.js";
 import { exchangeCard } from "./exchange.js";
 import { findMove, GameLine, lookOf, resultText, sideNames, typedMove } from "./game_line.js";
 import { MoveList } from "./move_list.js";
+import { Opponent } from "./opponent.js";
 import { playerStrip } from "./player_strip.js";
 import { fetchGames } from "./players.js";
 import { SetupForm } from "./setup_form.js";
 import { percent, score } from "./wdl_bar.js";
-
-const HINT_SIMULATIONS = 400;
 
 export async function show(place, parts, query) {
   const page = new PlayPage(place, await fetchGames(), query);
@@ -27,7 +26,6 @@ class PlayPage {
     this.settings = settingsOf(games, query);
     this.line = new GameLine(this.settings.game, query.get("start") ?? "", movesOf(query));
     this.resigned = null;
-    this.thinking = null;
     this.view = null;
     this.shown = 0;
   }
@@ -38,7 +36,7 @@ class PlayPage {
       onstart: (settings, position) => this.#newGame(settings, position),
     });
     await this.form.load();
-    this.settings = { ...this.form.settings };
+    this.#take(this.form.settings);
     this.human = chosenSide(this.settings);
     this.#build();
     this.retry = () => this.#refresh().then(() => this.#reply());
@@ -48,7 +46,7 @@ class PlayPage {
 
   close() {
     window.removeEventListener("reconnected", this.retry);
-    this.thinking?.abort();
+    this.opponent.stop();
   }
 
   // Building
@@ -186,7 +184,7 @@ class PlayPage {
     const buttons = moves.map((move) =>
       button(move.label, null, () => this.#played(move), "small"),
     );
-    if (this.#isOpponentHeld())
+    if (this.#isOpponentToMove() && !this.line.isAtEnd)
       buttons.push(button("Let the opponent move here", "play", () => this.#reply(true), "small"));
     this.others.replaceChildren(...buttons);
   }
@@ -196,14 +194,14 @@ class PlayPage {
     const bottom = this.board.flipped ? 1 : 0;
     const isOver = this.#isOver();
     [bottom, 1 - bottom].forEach((player, index) => {
-      const isOpponent = this.#hasOpponent() && player !== this.human;
+      const isOpponent = !this.opponent.isPerson && player !== this.human;
       this.strips[index].update({
         player,
         look: lookOf(this.view),
         name: names[player],
-        who: this.#hasOpponent() ? (isOpponent ? this.#opponentText() : "You") : "",
+        who: !this.opponent.isPerson ? (isOpponent ? this.opponent.text : "You") : "",
         isToMove: !isOver && this.view.turn === player,
-        isThinking: isOpponent && this.thinking !== null,
+        isThinking: isOpponent && this.opponent.isThinking,
         note: isOpponent && this.opinion ? this.opinion : "",
       });
     });
@@ -220,8 +218,8 @@ class PlayPage {
     if (this.resigned !== null && this.line.isAtEnd)
       return `${names[this.resigned]} resigned. ${names[1 - this.resigned]} wins.`;
     if (this.view.over) return `${resultText(this.view)}.`;
-    if (this.thinking) return "Thinking";
-    if (!this.#hasOpponent()) return `${names[this.view.turn]} to move.`;
+    if (this.opponent.isThinking) return "Thinking";
+    if (this.opponent.isPerson) return `${names[this.view.turn]} to move.`;
     if (this.#isHumanToMove()) return `Your move, ${names[this.human]}.`;
     return `${names[this.view.turn]} to move.`;
   }
@@ -234,7 +232,7 @@ class PlayPage {
     this.resignButton.disabled = this.#isOver() || this.line.moves.length === 0;
     this.analyseLink.href = pageAddress("analyse", {
       ...this.#address(),
-      player: this.settings.kind === "net" ? this.settings.player : "",
+      player: this.opponent.netId,
     });
   }
 
@@ -253,34 +251,18 @@ class PlayPage {
     return this.games.find((game) => game.name === this.line.game)?.title ?? this.line.game;
   }
 
-  #opponentText() {
-    const { kind, opponentLabel, limitKind, amount } = this.settings;
-    if (kind !== "net" && kind !== "engine") return opponentLabel;
-    return `${opponentLabel}, ${amount} ${amount === 1 ? limitKind.slice(0, -1) : limitKind}`;
-  }
-
-  #hasOpponent() {
-    return this.settings.kind !== "person";
-  }
-
   #isOver() {
     return this.view.over || (this.resigned !== null && this.line.isAtEnd);
   }
 
   #isHumanToMove() {
-    if (!this.view || this.#isOver() || this.thinking) return false;
-    return !this.#hasOpponent() || this.view.turn === this.human;
+    if (!this.view || this.#isOver() || this.opponent.isThinking) return false;
+    return this.opponent.isPerson || this.view.turn === this.human;
   }
 
-  /** Whether the opponent is to move in an earlier position, where it waits to be asked. */
-  #isOpponentHeld() {
-    return (
-      this.#hasOpponent() &&
-      !this.#isOver() &&
-      !this.thinking &&
-      !this.line.isAtEnd &&
-      this.view.turn !== this.human
-    );
+  #isOpponentToMove() {
+    if (!this.view || this.#isOver() || this.opponent.isThinking) return false;
+    return !this.opponent.isPerson && this.view.turn !== this.human;
   }
 
   #current() {
@@ -302,7 +284,7 @@ class PlayPage {
     this.resigned = null;
     this.line.push(move.label);
     await this.#refresh();
-    if (!this.#hasOpponent() || this.#isOver()) speak(`${move.label}. ${this.#statusText()}`);
+    if (this.opponent.isPerson || this.#isOver()) speak(`${move.label}. ${this.#statusText()}`);
     this.#reply();
   }
 
@@ -324,14 +306,14 @@ class PlayPage {
 
   /** Undo or redo: against an opponent, to the next position where you are to move. */
   async #step(direction) {
-    const isMine = (ply) => !this.#hasOpponent() || (this.firstTurn + ply) % 2 === this.human;
+    const isMine = (ply) => this.opponent.isPerson || (this.firstTurn + ply) % 2 === this.human;
     let ply = this.line.ply + direction;
     while (ply > 0 && ply < this.line.moves.length && !isMine(ply)) ply += direction;
     await this.#goTo(ply);
   }
 
   async #goTo(ply) {
-    this.#stopThinking();
+    this.opponent.stop();
     this.line.go(ply);
     this.opinion = "";
     await this.#refresh();
@@ -344,24 +326,17 @@ class PlayPage {
   }
 
   #resign() {
-    this.#stopThinking();
-    this.resigned = this.#hasOpponent() ? this.human : this.view.turn;
+    this.opponent.stop();
+    this.resigned = !this.opponent.isPerson ? this.human : this.view.turn;
     this.line.go(this.line.moves.length);
     this.#refresh().then(() => speak(this.#statusText()));
   }
 
   async #hint() {
     const { line, view } = this;
-    const player =
-      this.settings.kind === "net" ? this.settings.player : adviser(this.form.opponent.players);
     this.hintButton.disabled = true;
     try {
-      const answer = await ask({
-        do: "move",
-        ...line.question,
-        player,
-        simulations: HINT_SIMULATIONS,
-      });
+      const answer = await this.opponent.hint(line, this.form.opponent.players);
       if (view !== this.view) return;
       const move = findMove(view, answer.move);
       this.board.overlay({ arrows: move?.to ? [{ from: move.from, to: move.to }] : [] });
@@ -375,7 +350,7 @@ class PlayPage {
   }
 
   #load({ start, moves }) {
-    this.#stopThinking();
+    this.opponent.stop();
     this.resigned = null;
     this.opinion = "";
     this.line = new GameLine(this.line.game, start, moves);
@@ -391,13 +366,19 @@ class PlayPage {
       this.#newGame(settings, isSameGame ? this.line.start : "");
       return;
     }
-    this.settings = { ...settings };
+    this.#take(settings);
     this.#draw();
+    this.#reply();
+  }
+
+  #take(settings) {
+    this.opponent?.stop();
+    this.settings = { ...settings };
+    this.opponent = new Opponent(this.settings);
   }
 
   async #newGame(settings, position) {
-    this.#stopThinking();
-    this.settings = { ...settings };
+    this.#take(settings);
     this.human = chosenSide(settings);
     this.resigned = null;
     this.opinion = "";
@@ -414,59 +395,30 @@ class PlayPage {
     }
   }
 
-  #stopThinking() {
-    this.thinking?.abort();
-    this.thinking = null;
-  }
-
   /** Let the opponent move if it is to move at the end of the line, or where it is asked to. */
   async #reply(isAsked = false) {
-    if (
-      !this.view ||
-      this.#isOver() ||
-      !this.#hasOpponent() ||
-      this.view.turn === this.human ||
-      this.thinking
-    )
-      return;
-    if (!this.line.isAtEnd && !isAsked) return;
-    const thinking = new AbortController();
-    this.thinking = thinking;
-    this.#draw();
+    if (!this.#isOpponentToMove() || !(this.line.isAtEnd || isAsked)) return;
+    const { line, opponent } = this;
     try {
-      const answer = await ask(
-        { do: "move", ...this.line.question, ...this.#strength() },
-        thinking.signal,
-      );
-      if (this.thinking !== thinking) return;
-      this.thinking = null;
-      const label = findMove(this.view, answer.move)?.label ?? answer.move;
-      const name = sideNames(this.view)[this.view.turn];
-      this.line.push(label);
-      this.opinion = answer.wdl ? `expects ${percent(score(answer.wdl), 0)}` : "";
-      await this.#refresh();
-      speak(`${name} plays ${label}. ${this.#statusText()}`);
+      const answer = opponent.move(line);
+      this.#draw();
+      await this.#replied(await answer);
     } catch (error) {
-      if (this.thinking !== thinking) return;
-      this.thinking = null;
+      if (line !== this.line || opponent !== this.opponent) return;
       this.#complain(error);
       this.#draw();
     }
   }
 
-  #strength() {
-    const { player, limitKind, amount } = this.settings;
-    return { player, [limitKind]: amount };
+  async #replied(answer) {
+    if (!answer) return;
+    const label = findMove(this.view, answer.move)?.label ?? answer.move;
+    const name = sideNames(this.view)[this.view.turn];
+    this.line.push(label);
+    this.opinion = answer.wdl ? `expects ${percent(score(answer.wdl), 0)}` : "";
+    await this.#refresh();
+    speak(`${name} plays ${label}. ${this.#statusText()}`);
   }
-}
-
-/** The id of the player that gives hints: a network, perfect play or the deepest minimax. */
-function adviser(players) {
-  const kinds = ["net", "solver", "engine", "minimax"];
-  const found = kinds
-    .map((kind) => players.findLast((player) => player.kind === kind))
-    .find(Boolean);
-  return (found ?? players[0])?.id;
 }
 
 function chosenSide({ side }) {
