@@ -22,9 +22,10 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browsing import PATIENCE_MS, chromium, serving  # noqa: E402
+from browsing import chromium, serving  # noqa: E402
 
 LARGEST_BYTES = 150_000
+PATIENCE_MS = 600_000
 QUALITY = 82
 RUY_LOPEZ = "e4+e5+Nf3+Nc6+Bb5"
 BLUNDER = "4+4+4+4+4+2+3+5+3+3+2"
