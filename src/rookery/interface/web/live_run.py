@@ -61,6 +61,7 @@ class LiveRun:
         self._looked_at = -FRESH_SECONDS
         self._settings_signs: tuple[Sign | None, ...] = ()
         self._lines_sign: Sign | None = None
+        self._settings_problem = ""
         self._ratings: dict[int, RatingEstimate] = {}
         self._rated: tuple[EloMeasurement, ...] = ()
         self._is_rating = False
@@ -121,7 +122,8 @@ class LiveRun:
                 if not self.is_awaited or self.path.exists():
                     self._look()
             except (RookeryError, OSError) as error:
-                self._note_problem(error)
+                self.problem = self.without_path(str(error))
+                self._set_state(DAMAGED)
             self._looked_at = time.monotonic()
         return self
 
@@ -131,6 +133,7 @@ class LiveRun:
             self._read_settings()
             self._settings_signs = settings
             self.version += 1
+        self.problem = self._settings_problem
         is_held = self._probe.is_held(self._tail.changed_at)
         # After the lock: a run writes its last line before it releases it.
         lines = _sign(self.path / "stats.jsonl")
@@ -146,16 +149,12 @@ class LiveRun:
             self.version += 1
 
     def _read_settings(self) -> None:
-        self.game, self.config, self.problem = "", None, ""
+        self.game, self.config, self._settings_problem = "", None, ""
         try:
             self.game = read_identity(self.path).game
             self.config = read_config(self.path)
         except (RookeryError, OSError) as error:
-            self._note_problem(error)
-
-    def _note_problem(self, error: Exception) -> None:
-        self.problem = self.without_path(str(error))
-        self._set_state(DAMAGED)
+            self._settings_problem = self.without_path(str(error))
 
     def _read_lines(self) -> None:
         lines, is_restart = self._tail.read()

@@ -36,6 +36,7 @@ class RunView {
   #parts = {};
   #clock = 0;
   #shown = {};
+  #onSight = () => this.#follow();
   #onTheme = () => this.#charts.forEach(({ chart }) => chart.redraw());
 
   constructor(place, path, run, stats) {
@@ -49,12 +50,14 @@ class RunView {
     this.#follow();
     this.#clock = setInterval(() => this.#tick(), CLOCK_MS);
     window.addEventListener("themechange", this.#onTheme);
+    document.addEventListener("visibilitychange", this.#onSight);
   }
 
   end() {
     this.#source?.close();
     clearInterval(this.#clock);
     window.removeEventListener("themechange", this.#onTheme);
+    document.removeEventListener("visibilitychange", this.#onSight);
     for (const { chart } of this.#charts) chart.end();
   }
 
@@ -150,7 +153,10 @@ class RunView {
     this.#showCurves();
   }
 
+  /** Listen to news while the page can be seen; a browser opens only a few streams per server. */
   #follow() {
+    this.#source?.close();
+    if (document.hidden) return;
     const { rows, era } = this.#stats;
     this.#source = new EventSource(`${this.#path}/events?rows=${rows}&era=${era}`);
     this.#source.addEventListener("message", (event) => this.#receive(JSON.parse(event.data)));
