@@ -14,6 +14,7 @@ const HEIGHT = 210;
 const GAP_OF_TICKS = 42;
 const CAP = 3;
 const SAME = 1e-6;
+const MOST_POINTS = 30;
 const WHOLE_STEPS = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
 export class Chart {
@@ -214,12 +215,12 @@ export class Chart {
 }
 
 function signature(series) {
-  return series.map(({ label, color, y }) => `${label} ${color} ${y.length > 60}`).join("|");
+  return JSON.stringify(series.map(({ label, color, y }) => [label, color, pointsOf(y)]));
 }
 
 function pointsOf(y) {
   const known = y.filter((value) => value !== null).length;
-  return { show: known <= 60, size: known <= 3 ? 8 : 5 };
+  return { show: known <= MOST_POINTS, size: known <= 3 ? 8 : 5 };
 }
 
 function axis(options) {
