@@ -86,7 +86,7 @@ def _split(paths: list[Path] | None) -> tuple[list[Path], list[Path]]:
     from rookery.base import ConfigError
 
     if not paths:
-        return [DEFAULT_FOLDER] if DEFAULT_FOLDER.is_dir() else [], []
+        return [DEFAULT_FOLDER], []
     rules = [path for path in paths if path.suffix == ".py" and path.is_file()]
     folders = [path for path in paths if path not in rules]
     for path in folders:
