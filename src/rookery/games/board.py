@@ -47,7 +47,8 @@ class Board:
         """Return an independent board with the same moves."""
         copied = Board(self.game, self.first)
         copied.states[:] = self.states
-        copied.repetitions = Repetitions(*(each.copy() for each in self.repetitions))
+        keys, counts = self.repetitions
+        copied.repetitions = Repetitions(keys.copy(), counts.copy())
         copied.actions = list(self.actions)
         return copied
 

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any
 
 from rookery.base import ConfigError, RookeryError
@@ -72,7 +73,7 @@ class Engine:
 
     async def call(self, owner: object, function: Callable[[], Any]) -> Any:
         """Return what a function returns in a worker thread; it counts as one slice."""
-        loop, future = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def settle(answer: Answer) -> None:
             if future.done():
@@ -85,7 +86,7 @@ class Engine:
         def steps() -> Steps:
             yield {"result": function()}
 
-        job = Job(owner, steps(), lambda answer: loop.call_soon_threadsafe(settle, answer))
+        job = Job(owner, steps(), to_loop(settle))
         self.submit(job)
         try:
             return await future
@@ -147,6 +148,17 @@ class Engine:
         if answer is not None and not job.is_cancelled:
             job.deliver(answer)
         return False
+
+
+def to_loop(receive: Callable[[Answer], None]) -> Callable[[Answer], None]:
+    """Return a function for worker threads that lets the running event loop receive answers."""
+    loop = asyncio.get_running_loop()
+
+    def deliver(answer: Answer) -> None:
+        with suppress(RuntimeError):  # the loop is closed, because the server ends
+            loop.call_soon_threadsafe(receive, answer)
+
+    return deliver
 
 
 def lower_priority() -> None:

@@ -24,7 +24,7 @@ from rookery.api import Net
 from rookery.base import ConfigError, RookeryError
 from rookery.interface.web import limits
 from rookery.interface.web.boards import view_of
-from rookery.interface.web.engine import FAILED, Answer, Job, Steps
+from rookery.interface.web.engine import FAILED, Answer, Job, Steps, to_loop
 from rookery.interface.web.limits import read_number, read_seconds, read_text, read_texts
 from rookery.interface.web.searches import (
     Asked,
@@ -176,7 +176,7 @@ class Conversation:
 
     async def _follow(self, number: QuestionId, steps: Steps) -> None:
         """Send the answers of a search until it is done."""
-        loop, is_over = asyncio.get_running_loop(), asyncio.Event()
+        is_over = asyncio.Event()
 
         def receive(answer: Answer) -> None:
             if not is_over.is_set():
@@ -184,7 +184,7 @@ class Conversation:
                 if "error" in answer or "done" in answer:
                     is_over.set()
 
-        job = Job(self, steps, lambda answer: loop.call_soon_threadsafe(receive, answer))
+        job = Job(self, steps, to_loop(receive))
         self._services.searches.submit(job)
         try:
             await is_over.wait()
