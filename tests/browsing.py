@@ -22,7 +22,7 @@ OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
-PATIENCE_MS = 120_000
+PATIENCE_MS = 240_000
 """For one condition of a page; the first search of a game may compile."""
 START_SECONDS = 180
 Visit = Callable[..., Page]

@@ -28,14 +28,14 @@ LARGEST_BYTES = 150_000
 PATIENCE_MS = 600_000
 QUALITY = 82
 RUY_LOPEZ = "e4+e5+Nf3+Nc6+Bb5"
-BLUNDER = "4+4+4+4+4+2+3+5+3+3+2"
+BLUNDERS = "4+4+3+3+5+2+6"
 
 
 def search(page: Page) -> None:
     """Search until candidates have been visited often."""
     page.get_by_role("button", name="Start").click()
     page.locator(".candidates tbody tr").nth(2).locator(".step").first.wait_for(state="attached")
-    page.wait_for_function("() => parseInt(document.querySelector('.progress').textContent) >= 100")
+    page.wait_for_function("() => parseInt(document.querySelector('.progress').textContent) >= 60")
 
 
 def search_and_report(page: Page) -> None:
@@ -86,7 +86,7 @@ PICTURES_TAKEN = (
     ),
     Picture(
         "analyse",
-        f"#/analyse?game=connect4&player=bundled&moves={BLUNDER}",
+        f"#/analyse?game=connect4&player=bundled&moves={BLUNDERS}&ply=2",
         search_and_report,
         1440,
         860,
