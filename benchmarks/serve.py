@@ -28,6 +28,7 @@ import httpx
 import psutil
 from heading import print_heading, print_table
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("replies", "load", "hostile", "training")
@@ -67,7 +68,7 @@ async def play(address: str, seed: int) -> list[float]:
     stream, seconds = random.Random(seed), list[float]()
     game = {"game": "connect4", "player": "bundled", "simulations": SIMULATIONS}
     url = address.replace("http", "ws", 1) + "/api/play"
-    async with connect(url, origin=address) as socket:  # type: ignore[arg-type]
+    async with connect(url, origin=Origin(address)) as socket:
         for _ in range(GAMES):
             moves: list[str] = []
             view = (await ask(socket, {**game, "do": "view", "moves": moves}))["view"]
@@ -108,7 +109,7 @@ def measure_replies(players: list[int]) -> None:
 async def warm(address: str) -> None:
     """Load the network with one move far from the games that follow."""
     url = address.replace("http", "ws", 1) + "/api/play"
-    async with connect(url, origin=address) as socket:  # type: ignore[arg-type]
+    async with connect(url, origin=Origin(address)) as socket:
         moves = list("7171717")[:6]
         question = {"game": "connect4", "player": "bundled", "simulations": 1, "moves": moves}
         await ask(socket, {**question, "do": "move"})
@@ -167,7 +168,7 @@ async def attack(address: str, count: int, *, seed: int) -> dict[str, int]:
                 method, target, headers={"origin": address, **headers}, content=body
             )
             codes[str(answer.status_code)] = codes.get(str(answer.status_code), 0) + 1
-    async with connect(url, origin=address) as socket:  # type: ignore[arg-type]
+    async with connect(url, origin=Origin(address)) as socket:
         for _ in range(count // 2):
             await socket.send(hostile.question())
             await socket.send('{"id": "mark", "do": "view", "game": "tictactoe"}')

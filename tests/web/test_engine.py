@@ -144,7 +144,7 @@ def test_a_closed_engine_leaves_no_thread() -> None:
 GAME = load_game("tictactoe")
 
 
-def uniform(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def uniform(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros((len(planes), 9), np.float32), np.full((len(planes), 3), 1 / 3, np.float32)
 
 
@@ -198,7 +198,7 @@ def test_failing_to_make_a_tree_costs_nothing() -> None:
 def test_remembered_evaluations_are_those_of_the_network() -> None:
     calls = []
 
-    def evaluate(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def evaluate(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         calls.append(len(planes))
         sums = planes.reshape(len(planes), -1).sum(1, keepdims=True)
         return np.repeat(sums, 9, 1), np.repeat(sums, 3, 1)

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from hostile_requests import Hostile, questions
 from random_runs import random_run
@@ -82,7 +83,7 @@ def test_a_server_survives_broken_connections(folder: Path, tmp_path: Path) -> N
 def abandon(address: str, hostile: Hostile) -> None:
     """Ask something, then leave without waiting for the answer."""
     origin = address.replace("ws://", "http://").removesuffix("/api/play")
-    with connect(address, origin=origin, open_timeout=SECONDS) as connection:  # type: ignore[arg-type]
+    with connect(address, origin=Origin(origin), open_timeout=SECONDS) as connection:
         for _ in range(3):
             try:
                 connection.send(hostile.question())
@@ -93,7 +94,7 @@ def abandon(address: str, hostile: Hostile) -> None:
 def check_alive(port: int) -> None:
     with connect(
         f"ws://127.0.0.1:{port}/api/play",
-        origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
+        origin=Origin(f"http://127.0.0.1:{port}"),
         open_timeout=SECONDS,
     ) as connection:
         connection.send('{"id": 1, "do": "view", "game": "tictactoe"}')

@@ -152,6 +152,7 @@ def _run(site: "Site", listener: socket.socket) -> None:
         log_level="error",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
     )
     with suppress(KeyboardInterrupt):  # raised again after a clean end
         uvicorn.Server(config).run(sockets=[listener])

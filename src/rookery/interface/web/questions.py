@@ -116,12 +116,14 @@ class Conversation:
     async def _answer(self, do: str, question: Question) -> Answer:
         if do == "view":
             asked = await self._ask(question)
-            return await self._services.think(self, lambda: _view(asked))
+            answer: Answer = await self._services.think(self, lambda: _view(asked))
+            return answer
         if do == "tree":
             asked = await self._ask(question, with_player=True)
             path = read_texts(question, "path")
             trees = self._services.trees
-            return await self._services.think(self, lambda: children(self, asked, trees, path))
+            answer = await self._services.think(self, lambda: children(self, asked, trees, path))
+            return answer
         raise ConfigError(f"unknown question {do!r}; known: view, {', '.join(LONG)}, tree, stop")
 
     def _stop(self, question: Question) -> None:

@@ -164,9 +164,7 @@ def report_steps(asked: Asked, net: Net, trees: Trees, *, nodes: int) -> Steps:
     yield {"done": True}
 
 
-def _report(
-    asked: Asked, board: Board, net: Net, trees: Trees, nodes: int
-) -> Iterator[Answer | None]:
+def _report(asked: Asked, board: Board, net: Net, trees: Trees, nodes: int) -> Steps:
     with trees.use_once(
         game=asked.game, nodes=nodes, make=lambda size: Analysis(board, net, max_nodes=size)
     ) as analysis:
