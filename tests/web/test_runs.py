@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -55,7 +56,7 @@ def client(folder: Path) -> Iterator[httpx.Client]:
 
 
 def test_all_runs_are_listed_and_damaged_ones_say_so(client: httpx.Client) -> None:
-    until, runs = time.monotonic() + 60, {}
+    until, runs = time.monotonic() + 60, dict[str, dict[str, Any]]()
     while not runs or any(run["state"] == "reading" for run in runs.values()):
         runs = {run["id"]: run for run in client.get("/api/runs").json()}
         assert time.monotonic() < until

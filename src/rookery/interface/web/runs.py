@@ -285,7 +285,6 @@ def _whole(request: Request, name: str, usual: int, limits: tuple[int, int]) -> 
 
 def _minutes(body: Plain) -> float:
     minutes = body.get("minutes")
-    is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
-    if not is_number or not 0 < minutes <= MAX_MINUTES:
-        raise ConfigError(f"minutes must be a number above 0, at most {MAX_MINUTES:,}")
-    return float(minutes)
+    if isinstance(minutes, int | float) and 0 < minutes <= MAX_MINUTES and minutes is not True:
+        return float(minutes)
+    raise ConfigError(f"minutes must be a number above 0, at most {MAX_MINUTES:,}")
