@@ -115,6 +115,26 @@ def test_elo_follows_when_it_is_computed(folder: Path, tmp_path: Path) -> None:
     assert list(ratings) == [2, 4, 6, 8] == measurements(run)["elo"]["iteration"]
 
 
+def test_absurd_figures_break_no_page(folder: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(folder / "tiny", tmp_path / "own"))
+    lines = [iteration_line(number) for number in range(3, 8)]
+    lines[0]["seconds"] = float("inf")
+    lines[1]["selfplay"] |= {"positions": 10**400}  # type: ignore[operator]
+    lines[2] = {"kind": "started", "iteration": 5, "device": "", "precision": "", "seconds": "x"}
+    lines[3]["learning"] |= {"learning_rate": float("nan")}  # type: ignore[operator]
+    lines[4]["device"] = {"busy": float("inf"), "memory_mb": 1.0}
+    with open(path / "stats.jsonl", "a") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in lines))
+    (Path(shutil.copytree(path, tmp_path / "odd")) / "run.json").write_text('{"format": Infinity}')
+    with serving(tmp_path) as address:
+        own = httpx.get(f"{address}/api/runs/own", timeout=60).json()
+        stats = httpx.get(f"{address}/api/runs/own/stats", timeout=60).json()
+        odd = httpx.get(f"{address}/api/runs/odd", timeout=60).json()
+    assert own["notes"] == ["skipped 3 damaged lines of stats.jsonl"] and odd["state"] == "damaged"
+    assert stats["columns"]["iteration"] == [1, 2, 6, 7]
+    assert stats["columns"]["learning_rate"][2:] == [None, 1e-3]
+
+
 @pytest.mark.parametrize(("count", "points"), [(5, 10), (10, 10), (11, 10), (10_000, 7), (9, 1)])
 def test_thinning_keeps_the_ends(count: int, points: int) -> None:
     rows = list(spread(range(count), points))

@@ -27,7 +27,14 @@ _DIGEST = "sha256"
 _BLANK = "0" * 64
 _MAX_HEADER = 100_000_000
 """Bytes of a header that safetensors accepts."""
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+MALFORMED = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    OverflowError,  # a whole number is expected, and infinity is found
+)
 """What reading JSON of another form than expected may raise."""
 _NUMBERED = re.compile(r"([0-9]{6}|[1-9][0-9]{6,11})\.safetensors")
 

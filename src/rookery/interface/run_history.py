@@ -1,5 +1,6 @@
 """The history of a run, read from its statistics: latest figures, totals and curves."""
 
+import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from rookery.selfplay import SelfPlayReport
 from rookery.training import EloMeasurement, history_of, note_damage
 
 NOTES_KEPT = 100
+MAX_SECONDS = 1e12
+"""No run takes longer."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,8 @@ _CONTENT: dict[str, TypeAdapter[Any]] = {
 }
 """What lines hold, by kind: a damaged line may still be JSON."""
 _RANKS = TypeAdapter(tuple[RankStats, ...])
+_HUGE = re.compile(rb"[:,\[]-?\d{19,}[,\]}]")
+"""A whole number that no run writes, and that may be too large for a float."""
 
 
 class RunHistory:
@@ -295,15 +300,20 @@ class RunHistory:
             self.losses.append(learned["losses"]["total"])
 
 
+def _is_time(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and 0 <= seconds <= MAX_SECONDS  # NaN is not
+
+
 def _is_whole(line: Line) -> bool:
     content = _CONTENT.get(line["kind"])
-    if content is None:
+    if content is None or not _is_time(line.get("seconds", 0.0)):
         return False
     try:
-        content.validate_json(to_json(line, inf_nan_mode="constants"), strict=True)
+        text = to_json(line, inf_nan_mode="constants")
+        content.validate_json(text, strict=True)
     except (ValidationError, PydanticSerializationError):  # the latter: half a surrogate pair
         return False
-    return True
+    return not _HUGE.search(text)
 
 
 def read_history(folder: Path) -> RunHistory:

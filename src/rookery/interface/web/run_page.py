@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from functools import cache
-from math import isfinite
 from typing import Any
 
 from rookery.base import numbered_files
@@ -32,7 +31,7 @@ def summary(run: LiveRun) -> Plain:
         "progress": run.progress,
         "updated": run.updated,
         "games": history.games,
-        "strength": None if strength is None else _finite(asdict(strength)),
+        "strength": None if strength is None else asdict(strength),
         "spark": spark(run),
         "notes": run.notes,
     }
@@ -43,7 +42,7 @@ def spark(run: LiveRun) -> Plain:
     measured = run.history.measurements
     if len(measured) >= 2:
         rows = spread(range(len(measured)), SPARK_POINTS)
-        return {"name": "errors", "values": [_plain(measured[row].errors) for row in rows]}
+        return {"name": "errors", "values": [measured[row].errors for row in rows]}
     return {"name": "loss", "values": run.columns.newest("loss", SPARK_POINTS)}
 
 
@@ -62,7 +61,7 @@ def page(run: LiveRun) -> Plain:
         "newest": _newest(run),
         "settings": settings(run.config) if run.config else {},
         "differences": differences(run.config) if run.config else [],
-        "events": [{"seconds": _plain(each.seconds), "text": each.text} for each in history.notes],
+        "events": [{"seconds": each.seconds, "text": each.text} for each in history.notes],
         "workers": workers(history),
         "nets": _nets(run),
         "fallbacks": {kind: n for kind, n in history.last.get("fallbacks", {}).items() if n},
@@ -74,7 +73,7 @@ def measurements(run: LiveRun) -> Plain:
     found = run.history.measurements
     shown = [found[row] for row in spread(range(len(found)), MEASUREMENTS_SHOWN)]
     strength = {
-        name: [_plain(getattr(each, name)) for each in shown]
+        name: [getattr(each, name) for each in shown]
         for name in ("iteration", "seconds", "errors", "low", "high", "simulations")
     }
     strength_label = found[-1].label if found else ""
@@ -86,7 +85,7 @@ def _elo(run: LiveRun) -> Plain:
     chosen = [ratings[row] for row in spread(range(len(ratings)), MEASUREMENTS_SHOWN)]
     columns: dict[str, Numbers] = {"iteration": [iteration for iteration, _ in chosen]}
     for name in ("elo", "low", "high"):
-        columns[name] = [_plain(getattr(each, name)) for _, each in chosen]
+        columns[name] = [getattr(each, name) for _, each in chosen]
     return columns
 
 
@@ -129,7 +128,7 @@ def workers(history: RunHistory) -> list[Plain]:
         name = worker["name"]
         told = [note for note in history.notes if note.text.startswith(f"{name} ")]
         worker["events"] = [
-            {"seconds": _plain(note.seconds), "text": note.text} for note in told[-EVENTS_SHOWN:]
+            {"seconds": note.seconds, "text": note.text} for note in told[-EVENTS_SHOWN:]
         ]
     return found
 
@@ -149,7 +148,7 @@ _FIGURES = (
 
 
 def _figures(worker: Plain) -> Plain:
-    return _finite({name: worker[name] for name in _FIGURES if name in worker})
+    return {name: worker[name] for name in _FIGURES if name in worker}
 
 
 def _newest(run: LiveRun) -> Plain:
@@ -174,13 +173,3 @@ def _nets(run: LiveRun) -> list[int]:
         return list(numbered_files(run.path / "weights"))
     except OSError:
         return []
-
-
-def _finite(values: Plain) -> Plain:
-    return {
-        name: _plain(value) if isinstance(value, float) else value for name, value in values.items()
-    }
-
-
-def _plain(number: float) -> float | None:
-    return number if isfinite(number) else None

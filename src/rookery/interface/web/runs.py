@@ -10,13 +10,14 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from rookery.api import open_run
 from rookery.base import ConfigError, RookeryError, read_whole
 from rookery.games import game_names, load_game
 from rookery.interface.web.live_run import LiveRun
+from rookery.interface.web.plain_json import PlainResponse, to_text
 from rookery.interface.web.run_control import RunControl
 from rookery.interface.web.run_games import MAX_GAMES_SHOWN, newest_games
 from rookery.interface.web.run_page import measurements, page, settings, summary
@@ -73,7 +74,7 @@ class RunPages:
 
     async def overview(self, request: Request) -> Response:
         """Answer with all runs."""
-        return JSONResponse(await run_in_threadpool(self._overview))
+        return PlainResponse(await run_in_threadpool(self._overview))
 
     def _overview(self) -> list[Plain]:
         runs = self._shelf.runs()
@@ -88,14 +89,14 @@ class RunPages:
         """Answer with one run."""
         run = await self._run(request)
         shown = await run_in_threadpool(self._told, run, page)
-        return JSONResponse({**shown, "control": not self._refusal})
+        return PlainResponse({**shown, "control": not self._refusal})
 
     async def stats(self, request: Request) -> Response:
         """Answer with the curves of a run, thinned."""
         points = _whole(request, "points", 1000, (1, MAX_POINTS))
         first = _whole(request, "from", 0, (0, 2**31))
         run = await self._run(request)
-        return JSONResponse(await run_in_threadpool(_curves, run, points, first))
+        return PlainResponse(await run_in_threadpool(_curves, run, points, first))
 
     async def events(self, request: Request) -> Response:
         """Answer with a stream of what is new in a run."""
@@ -119,11 +120,11 @@ class RunPages:
                 if sign != seen:
                     seen, news = sign, await run_in_threadpool(self._message, run, row, era)
                     row, era = news["rows"], news["era"]
-                    curves = json.dumps(news["measurements"])
+                    curves = to_text(news["measurements"])
                     if curves == measured:
                         del news["measurements"]
                     measured, spoke = curves, time.monotonic()
-                    yield f"data: {json.dumps(news)}\n\n"
+                    yield f"data: {to_text(news)}\n\n"
                 elif time.monotonic() - spoke >= HEARTBEAT_SECONDS:
                     spoke = time.monotonic()
                     yield ": still here\n\n"
@@ -152,12 +153,12 @@ class RunPages:
         games = await run_in_threadpool(
             _of_run, run, lambda: newest_games(RunFolder(run.path), count, iteration)
         )
-        return JSONResponse(games)
+        return PlainResponse(games)
 
     async def doctor(self, request: Request) -> Response:
         """Answer with what `rookery doctor` finds."""
         run = await self._run(request)
-        return JSONResponse(await run_in_threadpool(_of_run, run, lambda: _findings(run)))
+        return PlainResponse(await run_in_threadpool(_of_run, run, lambda: _findings(run)))
 
     async def training(self, request: Request) -> Response:
         """Answer with what a new run can be of, and whether one may be started."""
@@ -165,7 +166,7 @@ class RunPages:
         if not reason and self._shelf.home is None:
             reason = "there is no folder for new runs"
         games = await run_in_threadpool(self._games)
-        return JSONResponse({"games": games, "refused": reason})
+        return PlainResponse({"games": games, "refused": reason})
 
     def _games(self) -> list[Plain]:
         found = []
@@ -183,7 +184,7 @@ class RunPages:
             raise ConfigError("expected game, minutes, and settings by name")
         minutes = _minutes(body)
         run = await run_in_threadpool(self._control.start, game, minutes, changes)
-        return JSONResponse({"id": run.name, "state": run.state}, status_code=201)
+        return PlainResponse({"id": run.name, "state": run.state}, status_code=201)
 
     async def stop(self, request: Request) -> Response:
         """Stop a run."""
@@ -198,7 +199,7 @@ class RunPages:
     async def _change(self, request: Request, change: Callable[[LiveRun], LiveRun]) -> Response:
         run = await self._run(request)
         await run_in_threadpool(_of_run, run, lambda: change(run))
-        return JSONResponse({"id": run.name, "state": self._control.state(run)})
+        return PlainResponse({"id": run.name, "state": self._control.state(run)})
 
     async def _run(self, request: Request) -> LiveRun:
         found = await run_in_threadpool(self._shelf.run, str(request.path_params["run"]))
@@ -250,7 +251,7 @@ def _safely(answer: Answer) -> Answer:
 
 
 def _failure(text: str, status: int) -> Response:
-    return JSONResponse({"error": text}, status_code=status)
+    return PlainResponse({"error": text}, status_code=status)
 
 
 def _of_run(run: LiveRun, work: Callable[[], Any]) -> Any:
