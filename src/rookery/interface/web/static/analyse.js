@@ -97,6 +97,7 @@ class AnalysePage {
     const title = h("h1", { class: "visually-hidden" }, "Analyse");
     this.place.replaceChildren(title, h("div", { class: "analyse-layout" }, main, this.side));
     this.#placePanes();
+    this.#drawStart();
   }
 
   #controls() {
@@ -178,10 +179,8 @@ class AnalysePage {
     const nets = players.filter((player) => player.kind === "net");
     this.panes[0].net.offer(nets, chosen[0] || null);
     this.panes[1].net.offer(nets, chosen[1] || nets[1]?.id || null);
-    const hasNets = nets.length > 0;
-    this.startButton.disabled = !hasNets;
-    this.report.run.disabled = !hasNets;
-    this.noNet.hidden = hasNets;
+    this.hasNets = nets.length > 0;
+    this.noNet.hidden = this.hasNets;
     this.noNet.textContent = `There is no network for ${this.#title()} yet. Train one with "rookery train ${this.line.game}" and start the server with its run folder.`;
   }
 
@@ -227,6 +226,7 @@ class AnalysePage {
       side: view.turn,
     });
     this.#drawList();
+    this.#drawStart();
     this.report.shownPly = line.ply;
     this.#remember();
   }
@@ -256,6 +256,7 @@ class AnalysePage {
   }
 
   async #chooseGame(game) {
+    this.view = null;
     this.#halt();
     this.line = new GameLine(game);
     this.report.clear();
@@ -323,6 +324,9 @@ class AnalysePage {
   }
 
   #drawStart() {
+    const isReady = Boolean(this.hasNets && this.view);
+    this.startButton.disabled = !isReady;
+    this.report.run.disabled = !isReady;
     this.startButton.replaceChildren(
       icon(this.isRunning ? "stop" : "play"),
       h("span", {}, this.isRunning ? "Stop" : "Start"),
