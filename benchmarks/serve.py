@@ -96,8 +96,6 @@ def measure_replies(players: list[int]) -> None:
     rows = []
     for count in players:
         with serving() as (_, address):
-            asyncio.run(play_all(address, 1))  # loads the network, compiles kernels
-        with serving() as (_, address):
             asyncio.run(warm(address))
             found = sorted(asyncio.run(play_all(address, count)))
         cuts = statistics.quantiles(found, n=100)
@@ -107,7 +105,7 @@ def measure_replies(players: list[int]) -> None:
 
 
 async def warm(address: str) -> None:
-    """Load the network with one move far from the games that follow."""
+    """Load the network and compile kernels with one move, far from the games that follow."""
     url = address.replace("http", "ws", 1) + "/api/play"
     async with connect(url, origin=Origin(address)) as socket:
         moves = list("7171717")[:6]

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rookery.base import ConfigError, IllegalPosition
 from rookery.games import load_game
 from rookery.interface.web import engine as engine_module
 from rookery.interface.web.engine import Answer, Engine, Job, Steps
+from rookery.interface.web.evaluations import Evaluations
 from rookery.interface.web.nets import Remembering
 from rookery.interface.web.trees import MEGABYTE, Trees
 from rookery.search import nodes_in_memory
@@ -212,3 +214,26 @@ def test_remembered_evaluations_are_those_of_the_network() -> None:
     many = np.random.default_rng(1).random((2000, 2, 3, 3), np.float32)
     remembering(many)
     assert len(remembering._known) < 300
+
+
+def test_joined_evaluations_are_those_of_the_network_and_errors_reach_their_caller() -> None:
+    def evaluate(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if planes.max() > 99:
+            raise IllegalPosition("too large")
+        return planes[:, :, 0, 0], planes[:, :1, 0, 0]
+
+    evaluations = Evaluations(threads=2)
+    joined = evaluations.joined(evaluate)
+
+    def call(number: int) -> bool:
+        planes = np.full((1 + number % 7, 2, 3, 3), number % 90, np.float32)
+        logits, wdl = joined(planes)
+        return logits.shape == (len(planes), 2) and bool((wdl == number % 90).all())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(call, range(400)))
+    with pytest.raises(IllegalPosition, match="too large"):
+        joined(np.full((1, 2, 3, 3), 100, np.float32))
+    evaluations.close()
+    with pytest.raises(ConfigError):
+        joined(np.zeros((1, 2, 3, 3), np.float32))

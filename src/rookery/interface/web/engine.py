@@ -1,15 +1,13 @@
 """Worker threads that all users share: every open question gets short slices of time in turn.
 
 A question is a generator: each step works for about SLICE_SECONDS and yields an answer or None.
-The threads take turns between users, and between the questions of one user. Compiled kernels and
-networks release the interpreter's lock, so that two threads use two cores; torch gets one thread
-per call. The threads have a low priority: a training on the same machine goes first.
+The threads take turns between users, and between the questions of one user. Compiled kernels
+release the interpreter's lock. The threads have a low priority: a training on the same machine
+goes first.
 """
 
 import asyncio
 import logging
-import os
-import sys
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator
@@ -17,9 +15,9 @@ from contextlib import suppress
 from typing import Any
 
 from rookery.base import ConfigError, RookeryError
+from rookery.interface.web.priority import lower_priority
 
 SLICE_SECONDS = 0.03
-NICENESS = 10
 MAX_WAITING = 256
 """Questions of all users together."""
 BUSY = "the server has too many questions at once; try again later"
@@ -41,11 +39,7 @@ class Job:
 class Engine:
     """A queue of questions, and the threads that answer them."""
 
-    def __init__(
-        self, threads: int, *, name: str, prepare: Callable[[int], None] = lambda active: None
-    ) -> None:
-        """`prepare` is told before each slice how many questions there are."""
-        self._prepare = prepare
+    def __init__(self, threads: int, *, name: str) -> None:
         self._waiting: OrderedDict[object, deque[Job]] = OrderedDict()
         """Jobs by owner; the first owner is next."""
         self._count = 0
@@ -134,7 +128,6 @@ class Engine:
     def _step(self, job: Job) -> bool:
         """Run one slice; return whether the question is answered."""
         try:
-            self._prepare(self._count)
             answer = next(job.steps)
         except StopIteration:
             return True
@@ -159,9 +152,3 @@ def to_loop(receive: Callable[[Answer], None]) -> Callable[[Answer], None]:
             loop.call_soon_threadsafe(receive, answer)
 
     return deliver
-
-
-def lower_priority() -> None:
-    """Let other processes go first, as far as this system allows; on Linux for this thread only."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

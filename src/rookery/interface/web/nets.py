@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from rookery.api import Net, read_net
-from rookery.base import ConfigError, available_cores
+from rookery.base import ConfigError
 from rookery.interface.web.catalogue import Catalogue
+from rookery.interface.web.evaluations import Evaluations
 from rookery.interface.web.players import Choice
 from rookery.search import Evaluator
 
@@ -24,7 +25,6 @@ REMEMBERED_BYTES = 48 * 2**20
 OVERHEAD_BYTES = 400
 """Of one entry, besides its arrays: keys, objects, the dictionary."""
 Floats = NDArray[np.float32]
-_local = threading.local()
 
 
 class Nets:
@@ -32,8 +32,13 @@ class Nets:
 
     def __init__(self, catalogue: Catalogue, *, devices: str = "cpu") -> None:
         self._catalogue, self._devices = catalogue, devices
+        self._evaluations = Evaluations()
         self._nets: OrderedDict[tuple[str, int | None], Net] = OrderedDict()
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the thread that evaluates."""
+        self._evaluations.close()
 
     def find(self, choice: Choice) -> Net | None:
         """Return the network of a player if it is loaded."""
@@ -59,8 +64,9 @@ class Nets:
             raise ConfigError(f"{choice.label} has no network")
         # The measurement of `auto` would disturb the searches of others.
         net = Net(replace(ref, inference="float32"), devices=self._devices)
-        net.evaluator = Remembering(net.evaluator)
-        assert net.leaves  # measured now and not in the first search
+        torch.set_num_threads(1)  # as where the network is evaluated
+        assert net.leaves  # measured before evaluations are remembered
+        net.evaluator = Remembering(self._evaluations.joined(net.evaluator))
         return net
 
 
@@ -68,14 +74,6 @@ def _key(choice: Choice) -> tuple[str, int | None]:
     """Return the name and the iteration: that of the newest network changes while a run trains."""
     newest = choice.iterations[-1] if choice.iterations else None
     return choice.name, newest if choice.iteration is None else choice.iteration
-
-
-def share_cores(active: int) -> None:
-    """Let one search use all cores, and several one core each."""
-    threads = max(1, available_cores() // max(1, active))
-    if threads != getattr(_local, "threads", 0):
-        torch.set_num_threads(threads)  # of calls from this thread
-        _local.threads = threads
 
 
 class Remembering:

@@ -4,18 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 from rookery.api import Net
-from rookery.base import ConfigError, available_cores
+from rookery.base import ConfigError
 from rookery.games import Game
 from rookery.interface.web.boards import view_of
 from rookery.interface.web.catalogue import Catalogue
 from rookery.interface.web.engine import Answer, Engine
-from rookery.interface.web.nets import Nets, share_cores
+from rookery.interface.web.nets import Nets
 from rookery.interface.web.opponents import Opponents
 from rookery.interface.web.players import Choice, Players
 from rookery.interface.web.searches import Asked
 from rookery.interface.web.trees import Trees
 
-MAX_SEARCH_THREADS = 4
+SEARCH_THREADS = 12
+"""Searches at a time, which mostly wait for their common batches of evaluations."""
 LONG_THREADS = 2
 """Threads for moves that cannot be cut into slices, and for loading networks."""
 SOLVER_STONES = 14
@@ -34,13 +35,13 @@ class Services:
             Trees(),
             Opponents(),
         )
-        threads = min(MAX_SEARCH_THREADS, available_cores())
-        self.searches = Engine(threads, name="search", prepare=share_cores)
+        self.searches = Engine(SEARCH_THREADS, name="search")
         self._long = Engine(LONG_THREADS, name="long")
         self._short = Engine(SHORT_THREADS, name="short")
 
     def close(self) -> None:
         """End all threads and the processes of engines."""
+        self.nets.close()
         for engine in (self.searches, self._long, self._short):
             engine.close()
         self.opponents.close()
