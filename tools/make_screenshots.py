@@ -8,6 +8,7 @@ Needs the extras `dev` and `web`.
 """
 
 import io
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -32,16 +33,16 @@ BLUNDERS = "4+4+3+3+5+2+6"
 
 
 def search(page: Page) -> None:
-    """Search until candidates have been visited often."""
+    """Search until there are 100 nodes."""
     page.get_by_role("button", name="Start").click()
     page.locator(".candidates .step").first.wait_for(state="attached")
-    page.wait_for_function("() => parseInt(document.querySelector('.progress').textContent) >= 60")
+    page.locator(".progress", has_text=re.compile(r"\d\d\d nodes|[kM] nodes")).wait_for()
 
 
 def search_and_report(page: Page) -> None:
     """Make a report, then search the last position."""
     page.get_by_role("button", name="Make a report").click()
-    page.get_by_role("button", name="Stop").wait_for()
+    page.locator(".worst .move").first.wait_for()
     page.get_by_role("button", name="Make a report").wait_for()
     search(page)
 
