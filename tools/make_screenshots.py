@@ -87,7 +87,7 @@ PICTURES_TAKEN = (
     ),
     Picture(
         "analyse",
-        f"#/analyse?game=connect4&player=bundled&moves={BLUNDERS}&ply=2",
+        f"#/analyse?game=connect4&player=bundled&moves={BLUNDERS}&ply=3",
         search_and_report,
         1440,
         860,
