@@ -49,8 +49,10 @@ def serving(*words: str) -> Iterator[tuple[psutil.Process, str]]:
         found = re.search(r"http://\S+", process.stdout.readline())
         assert found, "the server did not start"
         httpx.get(found[0], timeout=TIMEOUT)
-        yield psutil.Process(process.pid), found[0].rstrip("/")
-        process.terminate()
+        try:
+            yield psutil.Process(process.pid), found[0].rstrip("/")
+        finally:
+            process.terminate()
 
 
 async def ask(socket: ClientConnection, question: dict[str, Any]) -> dict[str, Any]:
@@ -93,15 +95,15 @@ async def play_all(address: str, players: int) -> list[float]:
 
 def measure_replies(players: list[int]) -> None:
     """Print percentiles of replies by number of players."""
-    rows = []
+    headings = ["players", "replies", "median, ms", "95 %", "99 %", "longest"]
     for count in players:
         with serving() as (_, address):
             asyncio.run(warm(address))
             found = sorted(asyncio.run(play_all(address, count)))
         cuts = statistics.quantiles(found, n=100)
         numbers = [cuts[49], cuts[94], cuts[98], found[-1]]
-        rows.append([str(count), str(len(found)), *(f"{1000 * each:.0f}" for each in numbers)])
-    print_table(["players", "replies", "median, ms", "95 %", "99 %", "longest"], rows)
+        row = [str(count), str(len(found)), *(f"{1000 * each:.0f}" for each in numbers)]
+        print_table(headings, [row])
 
 
 async def warm(address: str) -> None:
