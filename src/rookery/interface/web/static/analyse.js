@@ -130,7 +130,12 @@ class AnalysePage {
     this.editButton.hidden = true;
     this.playLink = h(
       "a",
-      { class: "icon-button", "aria-label": "Play from here", title: "Play from here" },
+      {
+        class: "icon-button",
+        href: "#/play",
+        "aria-label": "Play from here",
+        title: "Play from here",
+      },
       icon("play"),
     );
     const tools = [

@@ -114,7 +114,12 @@ class PlayPage {
     this.resignButton = iconButton("Resign", "flag", () => this.#resign());
     this.analyseLink = h(
       "a",
-      { class: "icon-button", "aria-label": "Analyse this game", title: "Analyse this game" },
+      {
+        class: "icon-button",
+        href: "#/analyse",
+        "aria-label": "Analyse this game",
+        title: "Analyse this game",
+      },
       icon("magnify"),
     );
     const buttons = [
