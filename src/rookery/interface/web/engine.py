@@ -103,13 +103,13 @@ class Engine:
         lower_priority()
         while (job := self._next()) is not None:
             is_over = job.is_cancelled or self._step(job)
+            if is_over:
+                job.steps.close()  # its tree is free when the question no longer counts
             with self._changed:
                 if is_over:
                     self._count -= 1
                 else:
                     self._add(job)
-            if is_over:
-                job.steps.close()
             del job
 
     def _next(self) -> Job | None:

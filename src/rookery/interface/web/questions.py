@@ -89,10 +89,10 @@ class Conversation:
             pass  # the client has left
         finally:
             self.is_closed = True
+            self._services.trees.drop(self)  # before anything waits: this task may be cancelled
             for task in (*self._tasks.values(), sender):
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), sender, return_exceptions=True)
-            self._services.trees.drop(self)
             if self._socket.application_state is not WebSocketState.DISCONNECTED:
                 with suppress(WebSocketDisconnect, RuntimeError, OSError):
                     await self._socket.close()
