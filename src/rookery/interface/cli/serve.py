@@ -27,25 +27,35 @@ def serve(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[RUN|FOLDER|RULES]...",
+            metavar="RUN|FOLDER|RULES",
             help="Show these runs, those in these folders, and the games of these rules files; "
             "without any, the runs in the folder runs.",
         ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Listen on this port.")] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="Listen on this port.")
+    ] = 8765,
     host: Annotated[
-        str, typer.Option(help="Listen on this address; any but loopback needs the token.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Listen on this address; any but loopback needs the token."
+        ),
     ] = "127.0.0.1",
     token: Annotated[
         str | None,
-        typer.Option(help="Ask for this token; by default one is made unless on loopback."),
+        typer.Option(
+            metavar="TOKEN", help="Ask for this token; by default one is made unless on loopback."
+        ),
     ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Do not open the page in the browser.")
     ] = False,
     engine: Annotated[
         list[str] | None,
-        typer.Option(help="Offer another chess engine, as in uci:COMMAND?nodes=100; repeatable."),
+        typer.Option(
+            metavar="ENGINE",
+            help="Offer another chess engine, as in uci:COMMAND?nodes=100; repeatable.",
+        ),
     ] = None,
     devices: Devices = "cpu",
     trust_rules: TrustRules = False,
