@@ -119,6 +119,8 @@ def _guarded(function: Callable[..., int]) -> Callable[..., int]:
 
     Signal handlers raise in any Python code of the main thread, such as KeyboardInterrupt. The
     function is called again, and the exception is raised a moment later, outside if possible.
+    An exception that arrives in the few instructions around the call is lost: the next Ctrl-C ends
+    the run.
     """
 
     def call(*arguments: int) -> int:
