@@ -55,7 +55,7 @@ PRINTS = {
         "Finished: breakthrough in runs/quick",
         "minimax:2",
     ),
-    "tutorial-program": ("not a legal move", "move 7: 7 was worth -1.00, but 4 +1.00"),
+    "tutorial-program": ("expected a column from 1 to 7", "move 7: 7 was worth -1.00, but 4 +1.00"),
     "tutorial-net": ("Finished: tictactoe in runs/gated", "in compared.png", "Elo"),
     "tutorial-machines": (
         "Finished: connect4 in runs/actors",

@@ -12,14 +12,14 @@ from random_runs import random_run
 OWN_GAME = Path(__file__).parents[3] / "docs" / "own-game.md"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, or a skipped test."""
+    """Chromium, or a skipped test; its event loop would disturb those of later modules."""
     with chromium() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with a run of Connect Four and the Hexapawn of the docs."""
     folder = tmp_path_factory.mktemp("site")
