@@ -13,7 +13,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 from diagrams import DIAGRAMS  # noqa: E402
 from make_pictures import FILES, MAKERS, RUNS, on_card, terminal_svg  # noqa: E402
 
-PICTURES = sorted((ROOT / "docs/pictures").iterdir())
+PICTURES = sorted((ROOT / "docs/pictures").glob("*.svg"))
+SCREENSHOTS = sorted((ROOT / "docs/pictures").glob("*.webp"))
 MAX_BYTES = 150_000
 
 
@@ -24,8 +25,13 @@ def test_the_script_makes_every_picture() -> None:
 def test_every_picture_is_on_a_page() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     text = "".join(page.read_text("ascii") for page in pages)
-    shown = set(re.findall(r"!\[[^\]]{10,}\]\((?:docs/)?pictures/([\w-]+\.svg)\)", text))
-    assert shown == {path.name for path in PICTURES}
+    shown = set(re.findall(r"!\[[^\]]{10,}\]\((?:docs/)?pictures/([\w-]+\.\w+)\)", text))
+    assert shown == {path.name for path in (*PICTURES, *SCREENSHOTS)}
+    assert set((ROOT / "docs/pictures").iterdir()) == {*PICTURES, *SCREENSHOTS}
+
+
+def test_screenshots_are_small() -> None:
+    assert all(path.stat().st_size < MAX_BYTES for path in SCREENSHOTS)
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)

@@ -114,7 +114,7 @@ def test_states_that_cannot_be_searched_are_errors() -> None:
     states = game.random_states(3, seed=1)
     with pytest.raises(rk.ConfigError, match="which game the evaluator plays"):
         rk.search(states, even)
-    with pytest.raises(rk.ConfigError, match="not of connect4"):
+    with pytest.raises(rk.ConfigError, match="positions of connect4"):
         rk.search(states, even, game="connect4")
     with pytest.raises(rk.ConfigError, match="no states"):
         rk.search(states[:0], even, game=game)

@@ -51,7 +51,10 @@ def content(folder: Path) -> dict[str, bytes]:
         (["tictactoe", "--devices", "cuda:0"], f"cuda:0 cannot be used: {MISSING}; use "),
         (["tictactoe", "--devices", "all"], f"all cannot be used: {MISSING}; use "),
         (["tictactoe", "--devices", "cpu,cuda:3"], "cuda:3 cannot be used: "),
-        (["tictactoe", "--devices", "cpu,cpu"], "several devices must all be NVIDIA GPUs, got cpu,cpu"),
+        (
+            ["tictactoe", "--devices", "cpu,cpu"],
+            "several devices must all be NVIDIA GPUs, got cpu,cpu",
+        ),
         (["tictactoe", "--devices", "gpu"], "unknown device 'gpu'"),
     ],
 )
