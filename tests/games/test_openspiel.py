@@ -2,10 +2,10 @@
 
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import chess
@@ -210,33 +210,38 @@ def test_search_finds_a_win_and_prevents_a_loss() -> None:
     assert found.values[0] == WIN
 
 
+SEARCHES = """
+import os
+import numpy as np
+import rookery as rk
+
+name = "openspiel:tic_tac_toe"
+states = rk.load_game(name).random_states(64, seed=1)
+expected = rk.search(states, simulations=32, game=name).visits
+print("ready", flush=True)
+try:
+    while True:
+        assert (rk.search(states, simulations=32, game=name).visits == expected).all()
+except KeyboardInterrupt:
+    os._exit(7)
+"""
+
+
 def test_an_interrupt_in_a_callback_arrives_and_changes_nothing() -> None:
-    name, count = "openspiel:tic_tac_toe", 0
-    states = rk.load_game(name).random_states(64, seed=1)
-    expected = rk.search(states, even, simulations=32, game=name)
-
-    is_wanted = False
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if is_wanted:
-            raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
+    started = subprocess.Popen([sys.executable, "-c", SEARCHES], stdout=subprocess.PIPE)
     try:
-        for delay in (0.002, 0.005, 0.01, 0.02):
+        assert started.stdout is not None and started.stdout.readline() == b"ready\n"
+        for _ in range(200):  # an interrupt may be dropped; the next one is not
+            started.send_signal(signal.SIGINT)
             try:
-                is_wanted = True
-                signal.setitimer(signal.ITIMER_REAL, delay, 0.1)  # again, if one is dropped
-                while True:
-                    found = rk.search(states, even, simulations=32, game=name)
-                    np.testing.assert_array_equal(found.visits, expected.visits)
-            except KeyboardInterrupt:
-                is_wanted = False
-                count += 1
+                assert started.wait(0.5) == 7
+                return
+            except subprocess.TimeoutExpired:
+                continue
+        pytest.fail("no interrupt has arrived")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert count == 4
+        started.kill()
+        started.communicate()
 
 
 def test_training_notes_the_cpu_and_plays_matches(tmp_path: Path) -> None:

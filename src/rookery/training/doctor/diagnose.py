@@ -31,6 +31,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     policy.few_simulations,
     policy.search_without_gain,
     value.value_not_calibrated,
+    value.value_not_learned,
     value.value_and_result_disagree,
     speed.starved_learner,
     speed.starved_actors,

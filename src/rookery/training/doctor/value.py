@@ -44,6 +44,19 @@ def value_not_calibrated(evidence: Evidence) -> Finding | None:
     )
 
 
+def value_not_learned(evidence: Evidence) -> Finding | None:
+    """The value loss has no weight."""
+    if evidence.config.learning.value_weight > 0:
+        return None
+    return Finding(
+        "value-not-learned",
+        Severity.PROBLEM,
+        "The value head does not learn: its loss has no weight.",
+        (Figure("learning.value_weight", evidence.config.learning.value_weight, "", "above 0"),),
+        _better_values(evidence),
+    )
+
+
 def value_and_result_disagree(evidence: Evidence) -> Finding | None:
     """The search's values are no better than calling every position even."""
     error = evidence.mean("selfplay.value_error", by="selfplay.games")
