@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names: dict[str, Any] = {}
     for number, block in enumerate(blocks, start=1):
         exec(compile(block, f"block {number} of {PAGE.name}", "exec"), names)
