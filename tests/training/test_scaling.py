@@ -161,7 +161,7 @@ def test_a_run_without_workers_says_what_to_do(tmp_path: Path, tiny_config: Conf
 
 def test_the_device_that_learns_stays(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
     found = (torch.device("cuda", 1), torch.device("cuda", 0))
-    monkeypatch.setattr("rookery.training.scaling.find_devices", lambda names: found)
+    monkeypatch.setattr("rookery.training.scaling.learning_devices", lambda names: found)
     refused = fixture.ask("run.devices=cuda:1,cuda:0")["refused"]
     assert "learns on cpu, expected it as the first of the devices, got cuda:1,cuda:0" in refused
 
