@@ -218,8 +218,8 @@ import rookery as rk
 name = "openspiel:tic_tac_toe"
 states = rk.load_game(name).random_states(64, seed=1)
 expected = rk.search(states, simulations=32, game=name).visits
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True:
         assert (rk.search(states, simulations=32, game=name).visits == expected).all()
 except KeyboardInterrupt:
