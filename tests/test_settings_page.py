@@ -13,7 +13,7 @@ TOOL = runpy.run_path(str(ROOT / "tools/make_settings.py"))
 
 
 def test_the_page_is_what_the_tool_prints() -> None:
-    tool = [sys.executable, ROOT / "tools/make_settings.py"]  # alone: tests register own parts
+    tool = [sys.executable, str(ROOT / "tools/make_settings.py")]  # alone: tests register own parts
     printed = subprocess.run(tool, capture_output=True, check=True).stdout
     message = "run `python tools/make_settings.py > docs/settings.md`"
     assert PAGE.read_bytes() == printed, message

@@ -23,7 +23,7 @@ from rookery.games import openspiel_calls as calls
 from rookery.games.game import DRAW, ONGOING, State
 from rookery.games.openspiel_games import MAX_LEGAL, find_game
 
-OVER = calls.OVER
+OVER, PLAY, LEGAL, PLANES = calls.OVER, calls.PLAY, calls.LEGAL, calls.PLANES
 EXTRA_PLANES = 2
 PASS = "pass"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -77,7 +77,7 @@ def _functions(
     number: int, states: calls.SpielStates, shape: tuple[int, int, int]
 ) -> dict[str, object]:
     """Return the compiled functions of the rules."""
-    spiel = calls if numba.config.DISABLE_JIT else calls.COMPILED
+    spiel = calls if numba.config.DISABLE_JIT else calls.compiled_calls()
     first = states.first.current_player()
     longest, passing = states.game.max_game_length(), states.game.num_distinct_actions()
     num_planes, height, width = shape
@@ -96,7 +96,8 @@ def _functions(
             return 1
         actions = np.zeros(MAX_LEGAL, np.int32)
         length = min(state.length, longest)
-        count: int = spiel.legal(number, state.actions.ctypes.data, length, actions.ctypes.data)
+        moves, out_actions = state.actions.ctypes.data, actions.ctypes.data
+        count: int = spiel.answer(LEGAL, number, moves, length, 0, out_actions)
         for i in range(count):
             out[i] = actions[i]
         return count
@@ -109,7 +110,8 @@ def _functions(
         if state.length >= longest:
             state.status = OVER + DRAW
             return
-        state.status = spiel.play(number, state.actions.ctypes.data, state.length, action)
+        moves = state.actions.ctypes.data
+        state.status = spiel.answer(PLAY, number, moves, state.length, action, 0)
         state.actions[state.length] = action
         state.length += 1
 
@@ -124,7 +126,8 @@ def _functions(
     def planes(state: State, out: NDArray[np.float32]) -> None:
         seen = np.zeros((num_planes, height, width), np.float32)
         length, player = min(state.length, longest), state.mover
-        spiel.planes(number, state.actions.ctypes.data, length, player, seen.ctypes.data)
+        moves = state.actions.ctypes.data
+        spiel.answer(PLANES, number, moves, length, player, seen.ctypes.data)
         seen[num_planes - 2] = state.mover != first
         seen[num_planes - 1] = state.status == 1 - state.mover
         out[:] = seen

@@ -13,14 +13,15 @@ import ctypes
 import hashlib
 import logging
 import threading
-from collections.abc import Callable
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import llvmlite.binding
 import numba
 import numpy as np
 
-from rookery.base import namespace
+from rookery.base import Index, compiled, namespace
 from rookery.games.openspiel_games import MAX_LEGAL
 
 KEPT_STATES = 16_384
@@ -28,6 +29,12 @@ KEPT_STATES = 16_384
 MOVE = np.dtype(np.uint16)
 OVER = 4
 """The status of a position is its player, 0 or 1, or at the end OVER + the result for player 0."""
+PLAY, LEGAL, PLANES = range(3)
+"""The questions of compiled code."""
+UNANSWERED = -1
+"""No answer has come; less by 1 for every call in vain."""
+MAX_ATTEMPTS = 100
+"""Calls in vain after which the answer is 0."""
 RETRY_SECONDS = 0.01
 _Integer = ctypes.c_int64
 _log = logging.getLogger(__name__)
@@ -87,50 +94,53 @@ def register(game: Any) -> tuple[int, SpielStates]:
     return number, _games.setdefault(number, SpielStates(game))
 
 
-def play(game: int, address: int, length: int, action: int) -> int:
-    """Return the status after the moves at `address` and `action`."""
-    state = _games[game].after(_moves(address, length) + MOVE.type(action).tobytes())
+def answer(
+    question: Index, game: Index, address: Index, length: Index, number: Index, out: Index
+) -> int:
+    """Answer `question` about the position after the moves at `address`.
+
+    PLAY: the status after the action `number` is played. LEGAL: how many actions are legal; they
+    are written to the int32 numbers at `out`. PLANES: how many numbers the player `number`
+    observes; they are written to the float32 numbers at `out`.
+    """
+    states, moves = _games[int(game)], ctypes.string_at(int(address), int(length) * MOVE.itemsize)
+    if question == PLAY:
+        return _status(states.after(moves + MOVE.type(number).tobytes()))
+    if question == LEGAL:
+        return _write(array.array("i", states.legal(moves)), int(out))
+    return _write(array.array("f", states.after(moves).observation_tensor(int(number))), int(out))
+
+
+def _status(state: Any) -> int:
     if not state.is_terminal():
         return int(state.current_player())
     return OVER + int(np.sign(state.returns()[0]))
 
 
-def legal(game: int, address: int, length: int, out: int) -> int:
-    """Write the legal actions to the int32 numbers at `out`; return how many there are."""
-    actions = array.array("i", _games[game].legal(_moves(address, length)))
-    ctypes.memmove(out, actions.buffer_info()[0], len(actions) * actions.itemsize)
-    return len(actions)
-
-
-def planes(game: int, address: int, length: int, player: int, out: int) -> int:
-    """Write what `player` observes to the float32 numbers at `out`; return how many they are."""
-    state = _games[game].after(_moves(address, length))
-    numbers = array.array("f", state.observation_tensor(player))
+def _write(numbers: "array.array[Any]", out: int) -> int:
     ctypes.memmove(out, numbers.buffer_info()[0], len(numbers) * numbers.itemsize)
     return len(numbers)
 
 
-def _moves(address: int, length: int) -> bytes:
-    return ctypes.string_at(address, length * MOVE.itemsize)
+def _answer_into(*arguments: int) -> None:
+    """Write the answer to the memory at the last argument; called by compiled code.
 
-
-def _guarded(function: Callable[..., int]) -> Callable[..., int]:
-    """Return `function` for ctypes, which drops exceptions.
-
-    Signal handlers raise in any Python code of the main thread, such as KeyboardInterrupt. The
-    function is called again, and the exception is raised a moment later, outside if possible.
-    An exception that arrives in the few instructions around the call is lost: the next Ctrl-C ends
-    the run.
+    ctypes drops exceptions and then returns any number, so compiled code calls again until there
+    is an answer. Signal handlers raise in any Python code of the main thread, even before the
+    first line here: such an exception is raised again a moment later, outside if possible.
     """
+    found = _Integer.from_address(arguments[-1])
+    num_lost = UNANSWERED - found.value
+    try:
+        if num_lost > 0:
+            _raise_later(KeyboardInterrupt)
+        found.value = answer(*arguments[:-1]) if num_lost < MAX_ATTEMPTS else 0
+    except BaseException as error:
+        _raise_later(type(error))
 
-    def call(*arguments: int) -> int:
-        try:
-            return function(*arguments)
-        except BaseException as error:
-            threading.Timer(RETRY_SECONDS, _interrupt, [type(error)]).start()
-        return function(*arguments)
 
-    return call
+def _raise_later(kind: type[BaseException]) -> None:
+    threading.Timer(RETRY_SECONDS, _interrupt, [kind]).start()
 
 
 def _interrupt(kind: type[BaseException]) -> None:
@@ -139,20 +149,26 @@ def _interrupt(kind: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(main, ctypes.py_object(kind))
 
 
-def _symbol(function: Callable[..., int], num_arguments: int) -> Any:
-    """Return `function` for compiled code: all of its arguments are 64-bit integers."""
-    callback = ctypes.CFUNCTYPE(_Integer, *[_Integer] * num_arguments)(_guarded(function))
-    _callbacks.append(callback)
-    name = f"rookery_openspiel_{function.__name__}"
-    llvmlite.binding.add_symbol(name, ctypes.cast(callback, ctypes.c_void_p).value)
-    integer = numba.types.int64
-    return numba.types.ExternalFunction(name, integer(*[integer] * num_arguments))
+_callback = ctypes.CFUNCTYPE(None, *[_Integer] * 7)(_answer_into)
+_SYMBOL = "rookery_openspiel_answer"
+llvmlite.binding.add_symbol(_SYMBOL, ctypes.cast(_callback, ctypes.c_void_p).value)
+_call: Any = numba.types.ExternalFunction(_SYMBOL, numba.void(*[numba.int64] * 7))
 
 
-_callbacks: list[Any] = []
-"""ctypes frees functions that nothing refers to."""
-COMPILED = namespace(
-    "openspiel.calls",
-    {"play": _symbol(play, 4), "legal": _symbol(legal, 4), "planes": _symbol(planes, 5)},
-)
-"""`play`, `legal` and `planes` for compiled code."""
+@cache
+def compiled_calls() -> ModuleType:
+    """Return a module whose `answer` compiled code can call."""
+
+    @compiled
+    def answer_surely(
+        question: Index, game: Index, address: Index, length: Index, number: Index, out: Index
+    ) -> Index:
+        found = np.full(1, UNANSWERED, np.int64)
+        while True:
+            _call(question, game, address, length, number, out, found.ctypes.data)
+            if found[0] > UNANSWERED:
+                answered: Index = found[0]
+                return answered
+            found[0] -= 1
+
+    return namespace("openspiel.calls", {"answer": answer_surely})
