@@ -109,8 +109,8 @@ def test_an_unsupported_network_is_refused_before_a_run_starts(
     monkeypatch.setitem(sys.modules, "cudnn", None)
     _front_end.cache_clear()
     with pytest.raises(ConfigError, match=reason):
-        check_backend("int8", config)
-    check_backend("auto", config)
+        check_backend("int8", config, torch.device("cuda:0"))
+    check_backend("auto", config, torch.device("cuda:0"))
 
 
 def test_an_ensemble_is_refused() -> None:

@@ -186,7 +186,7 @@ def _net_of_run(path: Path, iteration: int | None, simulations: int, trust_rules
         search=folder.config.search,
         load=lambda: folder.load_weights(iteration),
         simulations=simulations,
-        inference=folder.config.run.inference,
+        inference=folder.config.run.exact_inference,
         seed=folder.config.run.seed,
     )
 

@@ -112,7 +112,7 @@ class RunConfig:
     """Minutes at work after which a failure of an actor or trainer is forgotten."""
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
-    at the start; int8 = eight bits in self-play on a GPU, which is faster and less exact."""
+    at the start; int8 = eight bits in self-play, which is faster and less exact."""
     fallback: str = "all"
     """What the run may do instead of ending with an error: all, none, or some of device (train on
     the CPU if auto finds no GPU), inference (use a slower backend), memory (play fewer games or
@@ -136,6 +136,11 @@ class RunConfig:
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)
         self.check_silence("run.silence_seconds", self.silence_seconds)
+
+    @property
+    def exact_inference(self) -> str:
+        """The backend outside of self-play, which 8 bits are for."""
+        return "auto" if self.inference == "int8" else self.inference
 
     def has_actors(self) -> bool:
         """Return whether games are played by actors."""

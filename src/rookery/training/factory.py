@@ -65,7 +65,7 @@ def check_hardware(config: Config) -> torch.device:
     backends = ("auto", *backends_on(devices[0]))
     if config.run.inference not in backends:
         raise UnknownName(f"run.inference on {devices[0]}", config.run.inference, backends)
-    check_backend(config.run.inference, config.net)
+    check_backend(config.run.inference, config.net, devices[0])
     return data_device(devices[0])
 
 

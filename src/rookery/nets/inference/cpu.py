@@ -3,6 +3,7 @@
     float32, float16, bfloat16      torch modules, channels last
     compiled, compiled-float16, compiled-bfloat16    torch.compile; needs a C++ compiler
     openvino                        OpenVINO, if that extra is installed
+    int8                            8 bits by oneDNN (see `int8_cpu`); only on request
     mps-float16, mps-float32        on an Apple GPU (see `mps`)
 
 Which one is fast depends on the processor: bfloat16 is several times faster than float32 with
@@ -38,6 +39,7 @@ from rookery.nets.inference.backend import (
     random_boards,
     tolerated,
 )
+from rookery.nets.inference.int8_cpu import Int8CpuBackend, is_int8_supported
 from rookery.nets.inference.mps import MPS_BACKENDS, MpsBackend
 from rookery.nets.resnet import Outputs, fold, without_zero_layers
 
@@ -48,7 +50,7 @@ COMPILED = {
     "compiled-bfloat16": torch.bfloat16,
 }
 COMPILERS = ("g++", "c++", "clang++", "clang")
-CPU_BACKENDS = (*DTYPES, *COMPILED, "openvino")
+CPU_BACKENDS = (*DTYPES, *COMPILED, "openvino", "int8")
 CPU = torch.device("cpu")
 
 MEASURE_SECONDS = 0.2
@@ -115,7 +117,9 @@ class CpuEvaluator:
         """Take the weights of `net`, of the same shape; raise RookeryError if they overflow."""
         check_weights(are_finite(net.state_dict().values()))
         self._network.load(fold(net).cpu())
-        outputs = self._network(torch.from_numpy(random_boards(1, self.planes_shape)))
+        network = self._network
+        evaluate = network.exact if isinstance(network, Int8CpuBackend) else network
+        outputs = evaluate(torch.from_numpy(random_boards(1, self.planes_shape)))
         check_outputs(are_finite(outputs), self.backend)
 
     @torch.inference_mode()
@@ -245,9 +249,13 @@ def new_backend(
     if backend not in CPU_BACKENDS:
         raise UnknownName("inference backend", backend, ("auto", *CPU_BACKENDS, *MPS_BACKENDS))
     if missing := missing_for(backend):
-        raise ConfigError(f"inference backend {backend} needs {missing}; install it or choose auto")
+        raise ConfigError(
+            f"inference backend {backend} needs {missing}, which is not here; choose auto"
+        )
     if backend == "openvino":
         return OpenVinoBackend(folded, planes_shape, batch_size=batch_size)
+    if backend == "int8":
+        return Int8CpuBackend(folded)
     if backend in COMPILED:
         return TorchBackend(folded, COMPILED[backend], padded_to=batch_size)
     return TorchBackend(folded, DTYPES[backend])
@@ -257,6 +265,8 @@ def missing_for(backend: str) -> str:
     """Return what `backend` needs and this machine does not have, or an empty string."""
     if backend == "openvino":
         return "" if importlib.util.find_spec("openvino") else "the openvino package"
+    if backend == "int8":
+        return "" if is_int8_supported() else "an x86 processor"
     if backend in COMPILED:
         return "" if any(map(shutil.which, COMPILERS)) else f"a C++ compiler ({COMPILERS[0]})"
     return ""

@@ -22,7 +22,6 @@ from rookery.nets.inference.backend import (
 )
 from rookery.nets.inference.gpu_backends import (
     GPU_BACKENDS,
-    ONLY_RESIDUAL,
     TRIAL_ROWS,
     FusedBackend,
     action_logits,
@@ -31,6 +30,7 @@ from rookery.nets.inference.gpu_backends import (
     new_backend,
 )
 from rookery.nets.inference.int8 import Int8Evaluator, check_int8
+from rookery.nets.inference.quantize import ONLY_RESIDUAL
 from rookery.nets.resnet import Outputs, fold
 
 PROBE_ROWS = 8
@@ -38,12 +38,13 @@ SMALLEST_BATCH = 32
 MAX_BATCH = 2**20
 
 
-def check_backend(backend: str, config: NetConfig) -> None:
+def check_backend(backend: str, config: NetConfig, device: torch.device) -> None:
     """Refuse a backend that cannot run such a network, or that is not installed."""
     if backend == "int8":
         if config.kind != "resnet" or config.members > 1:
             raise ConfigError(ONLY_RESIDUAL)
-        check_int8(config.width)
+        if device.type == "cuda":
+            check_int8(config.width)
 
 
 class GpuEvaluator:

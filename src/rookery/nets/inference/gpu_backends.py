@@ -10,7 +10,6 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from rookery.base import ConfigError
 from rookery.nets.build import Ensemble, PlanesShape, average
 from rookery.nets.inference.backend import (
     Backend,
@@ -23,6 +22,7 @@ from rookery.nets.inference.backend import (
     tolerated,
 )
 from rookery.nets.inference.fused_heads import FusedHeads, pad_channels
+from rookery.nets.inference.quantize import residual
 from rookery.nets.inference.spiking_gpu import SpikingBackend
 from rookery.nets.resnet import Outputs, ResNet, tower_convs, without_zero_layers
 from rookery.nets.spiking import SpikingNet
@@ -43,7 +43,6 @@ int8 agrees less well and must be asked for: self-play runs in int8, everything 
 in float16."""
 FUSED = {"fused-float16": (ResNet, SpikingNet), "fused-bfloat16": (ResNet,), "int8": (ResNet,)}
 """Networks that a backend has fused calls for."""
-ONLY_RESIDUAL = "int8 needs a residual network; leave out run.inference"
 TRIAL_ROWS = 64
 
 
@@ -105,8 +104,8 @@ class EnsembleBackend:
 
 def new_backend(backend: str, folded: nn.Module) -> GpuBackend:
     """Return the folded network as the backend of this name runs it."""
-    if backend == "int8" and not isinstance(folded, ResNet):
-        raise ConfigError(ONLY_RESIDUAL)
+    if backend == "int8":
+        residual(folded)
     if isinstance(folded, Ensemble):
         return EnsembleBackend(folded, backend)
     dtype, is_fused = GPU_BACKENDS[backend], isinstance(folded, FUSED.get(backend, ()))

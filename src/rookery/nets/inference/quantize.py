@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from rookery.base import ConfigError
 from rookery.nets.resnet import ResNet, tower_convs
 
+ONLY_RESIDUAL = "int8 needs a residual network; leave out run.inference"
 LEVELS = 127
 OWN_RANGE_WEIGHT = 0.75
 """Weight of a channel's own range in its scale; the rest is the widest channel's. With its own
@@ -35,6 +37,13 @@ class QuantizedConv(NamedTuple):
     bias: Tensor
     skip_scale: Tensor
     """Levels of the output per level of the skip connection; zero without one."""
+
+
+def residual(folded: nn.Module) -> ResNet:
+    """Return the network, or raise ConfigError if it is not a residual one."""
+    if not isinstance(folded, ResNet):
+        raise ConfigError(ONLY_RESIDUAL)
+    return folded
 
 
 def channel_ranges(folded: ResNet, boards: Tensor) -> list[Tensor]:
@@ -59,25 +68,25 @@ def quantize_tower(folded: ResNet, ranges: list[Tensor]) -> list[QuantizedConv]:
     The output of the last one stays in floating point: the heads read it.
     """
     convs = tower_convs(folded)
-    steps = [_step(most) for most in ranges[:-1]] + [torch.ones_like(ranges[-1])]
+    steps = [level_of(most) for most in ranges[:-1]] + [torch.ones_like(ranges[-1])]
     stem, step = convs[0], steps[0]
     layers = [QuantizedConv(stem.weight, 1 / step, stem.bias / step, torch.zeros_like(step))]
     for index in range(1, len(convs)):
         bias, step = convs[index].bias, steps[index]
-        weight, scale = _quantize(convs[index].weight * steps[index - 1][None, :, None, None])
+        weight, scale = quantize(convs[index].weight * steps[index - 1][None, :, None, None])
         skip_scale = steps[index - 2] / step if index % 2 == 0 else torch.zeros_like(scale)
         layers.append(QuantizedConv(weight, scale / step, bias / step, skip_scale))
     return layers
 
 
-def _step(most: Tensor) -> Tensor:
+def level_of(most: Tensor) -> Tensor:
     """Return the value of one level in each channel."""
     widest = most.max().clamp(min=MIN_RANGE)
     own = most.clamp(min=MIN_RELATIVE_RANGE * widest)
     return own**OWN_RANGE_WEIGHT * widest ** (1 - OWN_RANGE_WEIGHT) / LEVELS
 
 
-def _quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
+def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return `weight` as integers, and the scale of each output channel."""
     scale = weight.abs().amax((1, 2, 3)).clamp(min=MIN_RANGE * MIN_RANGE) / LEVELS
     return (weight / scale[:, None, None, None]).round().to(torch.int8), scale

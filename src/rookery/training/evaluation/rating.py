@@ -245,7 +245,7 @@ class _HistoryRating:
             simulations=self.history.simulations,
             search=config.search,
             weights=pack(weights.state, weights.header),
-            inference=inference or config.run.inference,
+            inference=inference or config.run.exact_inference,
             devices=devices,
         )
 
