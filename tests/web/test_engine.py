@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,11 +11,11 @@ from rookery.api import Analysis, Board
 from rookery.base import ConfigError, IllegalPosition
 from rookery.games import load_game
 from rookery.interface.web import engine as engine_module
-from rookery.interface.web.engine import Answer, Engine, Job, Steps
+from rookery.interface.web.engine import Answer, Engine, Floats, Job, Steps, Wanted
 from rookery.interface.web.evaluations import Evaluations
 from rookery.interface.web.nets import Remembering
 from rookery.interface.web.trees import MEGABYTE, Trees
-from rookery.search import nodes_in_memory
+from rookery.search import Evaluator, nodes_in_memory
 
 SECONDS = 60.0
 
@@ -216,24 +215,64 @@ def test_remembered_evaluations_are_those_of_the_network() -> None:
     assert len(remembering._known) < 300
 
 
-def test_joined_evaluations_are_those_of_the_network_and_errors_reach_their_caller() -> None:
-    def evaluate(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if planes.max() > 99:
-            raise IllegalPosition("too large")
-        return planes[:, :, 0, 0], planes[:, :1, 0, 0]
+def checked(planes: Floats) -> tuple[Floats, Floats]:
+    if planes.max() > 99:
+        raise IllegalPosition("too large")
+    return planes[:, :, 0, 0], planes[:, :1, 0, 0]
 
-    evaluations = Evaluations(threads=2)
-    joined = evaluations.joined(evaluate)
 
-    def call(number: int) -> bool:
-        planes = np.full((1 + number % 7, 2, 3, 3), number % 90, np.float32)
-        logits, wdl = joined(planes)
-        return logits.shape == (len(planes), 2) and bool((wdl == number % 90).all())
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(call, range(400)))
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_shared_evaluations_are_those_of_the_network(threads: int) -> None:
+    evaluations = Evaluations(threads)
+    shared = evaluations.shared(checked)
+    for count in (1, 2, 3, 4, 9, 64):
+        planes = np.arange(count * 18, dtype=np.float32).reshape(count, 2, 3, 3) % 100
+        for found, expected in zip(shared(planes), checked(planes), strict=True):
+            assert np.array_equal(found, expected)
+    planes[-1] = 100
     with pytest.raises(IllegalPosition, match="too large"):
-        joined(np.full((1, 2, 3, 3), 100, np.float32))
+        shared(planes)
     evaluations.close()
-    with pytest.raises(ConfigError):
-        joined(np.zeros((1, 2, 3, 3), np.float32))
+
+
+def search(evaluator: Evaluator, sizes: list[int], found: list[Floats]) -> Steps:
+    for size in sizes:
+        logits, _ = yield Wanted(evaluator, np.full((size, 2, 3, 3), size, np.float32))
+        found.append(logits)
+    yield {"done": True}
+
+
+def test_searches_share_batches_and_get_their_own_rows_back() -> None:
+    engine, batches = Engine(1, name="test", jobs_per_turn=8), list[int]()
+
+    def counted(planes: Floats) -> tuple[Floats, Floats]:
+        batches.append(len(planes))
+        return checked(planes)
+
+    found: list[list[Floats]] = [[], [], []]
+    answers: list[Answer] = []
+    wanted = [[1, 4], [2, 3, 5], [7]]
+    jobs = [
+        Job(User(), search(counted, sizes, found[number]), answers.append)
+        for number, sizes in enumerate(wanted)
+    ]
+    run_all(engine, jobs)
+    engine.close()
+    assert batches == [10, 7, 5]
+    assert answers == [{"done": True}] * 3
+    for sizes, each in zip(wanted, found, strict=True):
+        assert [rows.tolist() for rows in each] == [[[size, size]] * size for size in sizes]
+
+
+def test_an_error_of_the_network_reaches_those_who_asked_it() -> None:
+    engine, answers = Engine(1, name="test", jobs_per_turn=8), list[Answer]()
+
+    def broken(planes: Floats) -> tuple[Floats, Floats]:
+        raise IllegalPosition("broken")
+
+    jobs = [
+        Job(User(), search(evaluator, [1], []), answers.append) for evaluator in (broken, checked)
+    ]
+    run_all(engine, jobs)
+    engine.close()
+    assert sorted(answers, key=str) == [{"done": True}, {"error": "broken"}]

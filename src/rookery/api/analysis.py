@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from rookery.api.board import Board
-from rookery.api.net import Net, as_net, parts_of
+from rookery.api.net import Floats, Net, as_net, parts_of
 from rookery.base import MAX_SIMULATIONS, IllegalPosition
 from rookery.games import Action, State
 from rookery.games import Board as GameBoard
@@ -82,6 +82,8 @@ class Analysis:
         net = as_net(net)
         evaluator, config = parts_of(net, board.game)
         self._board, self._lines = board.copy(), lines
+        self.evaluator = evaluator
+        """What evaluates its positions."""
         largest = nodes_in_memory(board.game, memory_mb)
         self._search = AnalysisSearch(
             board.game,
@@ -111,10 +113,22 @@ class Analysis:
         self._seconds += time.perf_counter() - begin
         return grown
 
+    def gather(self, nodes: int) -> Floats:
+        """Begin up to `nodes` simulations; return the planes [n, P, H, W] of their new positions.
+
+        `ascend` ends them. The two are for programs that evaluate the positions of several searches
+        in one batch; all others use `grow`. None of `nodes` may need the network: then n is 0.
+        """
+        return self._search.gather(nodes)
+
+    def ascend(self, logits: Floats, wdl: Floats) -> None:
+        """Take what the network says of the positions that `gather` returned last."""
+        self._search.ascend(logits, wdl)
+
     @property
     def nodes(self) -> int:
         """Simulations so far."""
-        return self._search.progress.simulations
+        return self._search.simulations
 
     def info(self, lines: int | None = None) -> AnalysisInfo:
         """Return the state so far, with another number of lines if it is given."""

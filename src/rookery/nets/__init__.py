@@ -6,6 +6,7 @@ from rookery.nets.inference.backend import BackendChoice, NotFinite
 from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
 from rookery.nets.inference.gpu import GpuEvaluator, check_backend
 from rookery.nets.inference.gpu_backends import GPU_BACKENDS
+from rookery.nets.inference.int8_cpu import MEASURED_ROWS, is_int8_supported
 from rookery.nets.inference.mps import MPS_BACKENDS
 from rookery.nets.onnx_export import pack_onnx
 from rookery.nets.operations import OperationCount, Operations, count_operations
@@ -16,6 +17,7 @@ from rookery.nets.weights import GameSpec, Weights, WeightsHeader, load, pack, s
 __all__ = [
     "CPU_BACKENDS",
     "GPU_BACKENDS",
+    "MEASURED_ROWS",
     "MPS_BACKENDS",
     "BackendChoice",
     "CpuEvaluator",
@@ -38,6 +40,7 @@ __all__ = [
     "count_spikes",
     "freeze",
     "frozen_tensors",
+    "is_int8_supported",
     "load",
     "max_parts",
     "pack",

@@ -1,29 +1,42 @@
 """Worker threads that all users share: every open question gets short slices of time in turn.
 
-A question is a generator: each step works for about SLICE_SECONDS and yields an answer or None.
-The threads take turns between users, and between the questions of one user. Compiled kernels
-release the interpreter's lock. The threads have a low priority: a training on the same machine
-goes first.
+A question is a generator: each step takes a moment and yields an answer, None, or positions to
+evaluate. A thread takes turns between users, and between the questions of one user. Its turn may
+hold a step of many questions, whose positions then become one batch of the network. The threads
+have a low priority: a training on the same machine goes first.
 """
 
 import asyncio
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rookery.base import ConfigError, RookeryError
-from rookery.interface.web.priority import lower_priority
+from rookery.interface.web.work_threads import prepare_thread
+from rookery.search import Evaluator
 
-SLICE_SECONDS = 0.03
 MAX_WAITING = 256
 """Questions of all users together."""
 BUSY = "the server has too many questions at once; try again later"
 FAILED = "the server could not answer; its terminal says why"
 Answer = dict[str, Any]
-Steps = Generator[Answer | None, None, None]
+Floats = NDArray[np.float32]
+
+
+class Wanted(NamedTuple):
+    """Positions that a search wants evaluated; what it yielded them to sends the outputs."""
+
+    evaluator: Evaluator
+    planes: Floats
+
+
+Steps = Generator[Answer | Wanted | None, Any, None]
 _log = logging.getLogger(__name__)
 
 
@@ -34,12 +47,15 @@ class Job:
         """`deliver` gets answers from a worker thread, at last one with an error or `done`."""
         self.owner, self.steps, self.deliver = owner, steps, deliver
         self.is_cancelled = False
+        self.outputs: tuple[Floats, Floats] | Exception | None = None
+        """What the next step gets: logits and results, or why there are none."""
 
 
 class Engine:
     """A queue of questions, and the threads that answer them."""
 
-    def __init__(self, threads: int, *, name: str) -> None:
+    def __init__(self, threads: int, *, name: str, jobs_per_turn: int = 1) -> None:
+        self._jobs_per_turn = jobs_per_turn
         self._waiting: OrderedDict[object, deque[Job]] = OrderedDict()
         """Jobs by owner; the first owner is next."""
         self._count = 0
@@ -100,35 +116,51 @@ class Engine:
         self._changed.notify()
 
     def _work(self) -> None:
-        lower_priority()
-        while (job := self._next()) is not None:
-            is_over = job.is_cancelled or self._step(job)
-            if is_over:
-                job.steps.close()  # its tree is free when the question no longer counts
+        prepare_thread()
+        while jobs := self._next():
+            wanted = list[tuple[Job, Wanted]]()
+            while jobs:
+                self._run(jobs.pop(0), wanted)
+            evaluate_all(wanted)
             with self._changed:
-                if is_over:
-                    self._count -= 1
-                else:
+                for job, _ in wanted:
                     self._add(job)
-            del job
 
-    def _next(self) -> Job | None:
-        """Wait for a job of the owner whose turn it is; None when the engine is closed."""
+    def _run(self, job: Job, wanted: list[tuple[Job, Wanted]]) -> None:
+        """Run a step of a job; queue it again, or add it to those that wait for the network."""
+        is_over = job.is_cancelled or self._step(job, wanted)
+        if is_over:
+            job.steps.close()  # its tree is free when the question no longer counts
+        with self._changed:
+            if is_over:
+                self._count -= 1
+            elif not (wanted and wanted[-1][0] is job):
+                self._add(job)
+
+    def _next(self) -> list[Job]:
+        """Wait for jobs, one per owner, in turns; none when the engine is closed."""
         with self._changed:
             while not self._waiting and not self._is_closed:
                 self._changed.wait()
             if self._is_closed:
-                return None
-            owner, jobs = self._waiting.popitem(last=False)
-            job = jobs.popleft()
-            if jobs:
-                self._waiting[owner] = jobs
-            return job
+                return []
+            found, later = list[Job](), list[tuple[object, deque[Job]]]()
+            while self._waiting and len(found) < self._jobs_per_turn:
+                owner, jobs = self._waiting.popitem(last=False)
+                found.append(jobs.popleft())
+                if jobs:
+                    later.append((owner, jobs))
+            self._waiting.update(later)
+            return found
 
-    def _step(self, job: Job) -> bool:
-        """Run one slice; return whether the question is answered."""
+    def _step(self, job: Job, wanted: list[tuple[Job, Wanted]]) -> bool:
+        """Run one step; return whether the question is answered."""
+        outputs, job.outputs = job.outputs, None
         try:
-            answer = next(job.steps)
+            if isinstance(outputs, Exception):
+                answer = job.steps.throw(outputs)
+            else:
+                answer = job.steps.send(outputs)
         except StopIteration:
             return True
         except RookeryError as error:
@@ -138,9 +170,28 @@ class Engine:
             _log.exception("a question to the web app failed")
             job.deliver({"error": FAILED})
             return True
-        if answer is not None and not job.is_cancelled:
+        if isinstance(answer, Wanted):
+            wanted.append((job, answer))
+        elif answer is not None and not job.is_cancelled:
             job.deliver(answer)
         return False
+
+
+def evaluate_all(wanted: Sequence[tuple[Job, Wanted]]) -> None:
+    """Evaluate the positions of several jobs, one batch for each network."""
+    for evaluator in {id(each.evaluator): each.evaluator for _, each in wanted}.values():
+        group = [(job, each.planes) for job, each in wanted if each.evaluator is evaluator]
+        try:
+            logits, wdl = evaluator(np.concatenate([planes for _, planes in group]))
+        except Exception as error:
+            for job, _ in group:
+                job.outputs = error
+            continue
+        first = 0
+        for job, planes in group:
+            part = slice(first, first + len(planes))
+            job.outputs = logits[part], wdl[part]
+            first = part.stop
 
 
 def to_loop(receive: Callable[[Answer], None]) -> Callable[[Answer], None]:

@@ -5,6 +5,7 @@ for a reply revisits most of what the search before it saw, and users who open a
 """
 
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import replace
 
@@ -12,11 +13,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rookery.api import Net, read_net
+from rookery.api import Net, NetRef, read_net
 from rookery.base import ConfigError
+from rookery.gpu import find_device
 from rookery.interface.web.catalogue import Catalogue
 from rookery.interface.web.evaluations import Evaluations
 from rookery.interface.web.players import Choice
+from rookery.nets import MEASURED_ROWS, is_int8_supported
 from rookery.search import Evaluator
 
 MAX_NETS = 6
@@ -24,6 +27,8 @@ REMEMBERED_BYTES = 48 * 2**20
 """Memory of one network's evaluations."""
 OVERHEAD_BYTES = 400
 """Of one entry, besides its arrays: keys, objects, the dictionary."""
+FEW, CALLS = 8, 5
+"""Positions of a call, and calls, that measure a network."""
 Floats = NDArray[np.float32]
 
 
@@ -37,7 +42,7 @@ class Nets:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """End the thread that evaluates."""
+        """End the threads that evaluate."""
         self._evaluations.close()
 
     def find(self, choice: Choice) -> Net | None:
@@ -62,12 +67,39 @@ class Nets:
         )
         if ref is None:
             raise ConfigError(f"{choice.label} has no network")
-        # The measurement of `auto` would disturb the searches of others.
-        net = Net(replace(ref, inference="float32"), devices=self._devices)
         torch.set_num_threads(1)  # as where the network is evaluated
+        net = _fastest(ref, self._devices)
         assert net.leaves  # measured before evaluations are remembered
-        net.evaluator = Remembering(self._evaluations.joined(net.evaluator))
+        net.evaluator = Remembering(self._evaluations.shared(net.evaluator))
         return net
+
+
+def _fastest(ref: NetRef, devices: str) -> Net:
+    """Return the network in float32, or in 8 bits where those are possible and faster.
+
+    The measurement of `auto` would disturb the searches of others for seconds.
+    """
+    plain = Net(replace(ref, inference="float32"), devices=devices)
+    if find_device(devices).type != "cpu" or not is_int8_supported() or ref.partners:
+        return plain
+    short = Net(replace(ref, inference="int8"), devices=devices)
+    boards = ref.game.planes(ref.game.random_states(MEASURED_ROWS, seed=0))
+    try:
+        short.evaluator(boards)  # its scales fit these boards
+    except ConfigError:  # not a residual network
+        return plain
+    few = boards[:FEW]
+    return min((plain, short), key=lambda net: _seconds(net.evaluator, few))
+
+
+def _seconds(evaluator: Evaluator, boards: Floats) -> float:
+    """Return the shortest time of a few calls."""
+    found = []
+    for _ in range(CALLS):
+        begin = time.perf_counter()
+        evaluator(boards)
+        found.append(time.perf_counter() - begin)
+    return min(found)
 
 
 def _key(choice: Choice) -> tuple[str, int | None]:

@@ -1,4 +1,4 @@
-"""Questions that need a search, as steps of about one slice of time each.
+"""Questions that need a search, as steps between two batches of the network.
 
 `move` finds one move, `analyse` deepens until it has its nodes or is stopped, `report` searches
 every position of a game. Values are for the player to move.
@@ -6,7 +6,6 @@ every position of a game. Values are for the player to move.
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from rookery.api import Analysis, Board, Line, Net
 from rookery.base import IllegalPosition
 from rookery.games import Game, State
 from rookery.interface.web.boards import make_board, view_of
-from rookery.interface.web.engine import SLICE_SECONDS, Answer, Steps
+from rookery.interface.web.engine import Answer, Steps, Wanted
 from rookery.interface.web.limits import MAX_SIMULATIONS
 from rookery.interface.web.trees import Owner, Trees
 
@@ -70,14 +69,14 @@ def move_steps(
     }
 
 
-def _grow(analysis: Analysis, nodes: int, end: float | None) -> Iterator[None]:
-    left = nodes
-    while left > 0 and not analysis.is_finished:
-        seconds = SLICE_SECONDS if end is None else min(SLICE_SECONDS, end - time.monotonic())
-        if seconds <= 0:
+def _grow(analysis: Analysis, nodes: int, end: float | None) -> Steps:
+    """Search until the tree has `nodes` simulations or the time is over."""
+    while analysis.nodes < nodes and (end is None or time.monotonic() < end):
+        planes = analysis.gather(nodes - analysis.nodes)
+        if len(planes):
+            analysis.ascend(*(yield Wanted(analysis.evaluator, planes)))
+        elif analysis.is_finished:
             return
-        left -= analysis.grow(left, seconds=seconds)
-        yield None
 
 
 def analyse_steps(
@@ -97,16 +96,18 @@ def analyse_steps(
         is_done = False
         while not is_done:
             with tree.lock:
-                tree.analysis.grow(nodes - tree.analysis.nodes, seconds=SLICE_SECONDS)
+                planes = tree.analysis.gather(nodes - tree.analysis.nodes)
+            outputs = (yield Wanted(tree.analysis.evaluator, planes)) if len(planes) else None
+            with tree.lock:
+                if outputs is not None:
+                    tree.analysis.ascend(*outputs)
                 is_done = tree.analysis.is_finished or tree.analysis.nodes >= nodes
                 now = time.monotonic()
                 wait = min(INFO_SECONDS, max(FIRST_INFO_SECONDS, (now - begin) / 4))
                 info = _info(tree.analysis, board, lines) if is_done or now >= last + wait else None
-            if info is None:
-                yield None
-                continue
-            last = now
-            yield {"info": info, "done": True} if is_done else {"info": info}
+            if info is not None:
+                last = now
+                yield {"info": info, "done": True} if is_done else {"info": info}
 
 
 def _info(analysis: Analysis, board: Board, lines: int) -> dict[str, Any]:
@@ -156,21 +157,20 @@ def report_steps(asked: Asked, net: Net, trees: Trees, *, nodes: int) -> Steps:
         if board.is_over:
             yield {"ply": ply, **_end(board)}
         else:
-            with closing(_report(asked, board, net, trees, nodes)) as steps:
-                for step in steps:
-                    yield {"ply": ply, **step} if step else None
+            yield from _report(asked, board, net, trees, nodes, ply=ply)
         if ply < len(asked.moves):
             board.push(asked.moves[ply])
     yield {"done": True}
 
 
-def _report(asked: Asked, board: Board, net: Net, trees: Trees, nodes: int) -> Steps:
+def _report(asked: Asked, board: Board, net: Net, trees: Trees, nodes: int, *, ply: int) -> Steps:
     with trees.use_once(
         game=asked.game, nodes=nodes, make=lambda size: Analysis(board, net, max_nodes=size)
     ) as analysis:
         yield from _grow(analysis, nodes, None)
         best = analysis.info().lines[0]
         yield {
+            "ply": ply,
             "value": _rounded(best.value),
             "wdl": [_rounded(share) for share in best.wdl],
             "best": asked.game.write_move(board.state, best.actions[0]),

@@ -15,8 +15,8 @@ from rookery.interface.web.players import Choice, Players
 from rookery.interface.web.searches import Asked
 from rookery.interface.web.trees import Trees
 
-SEARCH_THREADS = 12
-"""Searches at a time, which mostly wait for their common batches of evaluations."""
+SEARCHES_PER_TURN = 64
+"""Searches whose positions become one batch of the network."""
 LONG_THREADS = 2
 """Threads for moves that cannot be cut into slices, and for loading networks."""
 SOLVER_STONES = 14
@@ -35,7 +35,7 @@ class Services:
             Trees(),
             Opponents(),
         )
-        self.searches = Engine(SEARCH_THREADS, name="search")
+        self.searches = Engine(1, name="search", jobs_per_turn=SEARCHES_PER_TURN)
         self._long = Engine(LONG_THREADS, name="long")
         self._short = Engine(SHORT_THREADS, name="short")
 

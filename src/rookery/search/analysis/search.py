@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rookery.base import Index
 from rookery.games import ONGOING, Action, Game, Repetitions, State
@@ -19,6 +20,7 @@ from rookery.search.config import SearchConfig
 from rookery.search.protocols import Evaluator
 from rookery.search.tree import ROOT, STEP, UNVISITED, layout, new_tree
 
+Floats = NDArray[np.float32]
 MAX_LEAVES = 64
 """Largest batch that `choose_leaves` tries; selecting leaves then takes as long as a GPU call."""
 MIN_SPEEDUP_EXPONENT = 0.25
@@ -79,10 +81,15 @@ class AnalysisSearch:
         return bool(is_proved or not leaf_batch.has_room(self.tree, 0))
 
     @property
+    def simulations(self) -> int:
+        """Simulations since the last `set_position`."""
+        return int(self._batch.counters[leaf_batch.SIMULATIONS])
+
+    @property
     def progress(self) -> SearchProgress:
         """Work done since the last `set_position`."""
         counters, search = self._batch.counters, self.tree.searches[0]
-        simulations = int(counters[leaf_batch.SIMULATIONS])
+        simulations = self.simulations
         nodes, edges = self.tree.nodes.shape[1], self.tree.edges.shape[1]
         return SearchProgress(
             simulations=simulations,
@@ -116,7 +123,7 @@ class AnalysisSearch:
         self.tree.states[0, 0] = state
         if node == UNVISITED:
             self._kernels.begin(self.tree, self._settings, self._batch, self._planes)
-            self._evaluate(1)
+            self.ascend(*self._evaluator(self._planes[:1]))
         self._can_reuse = not only
         if only:
             self._restrict(only)
@@ -124,17 +131,29 @@ class AnalysisSearch:
 
     def grow(self, simulations: int, is_stopped: Callable[[], bool] | None = None) -> int:
         """Run `simulations`, or fewer if `is_stopped` after a batch; return how many were run."""
-        tree, before = self.tree, self.progress.simulations
-        search = tree.searches[0]
-        search.simulations_left = 0 if self.is_finished else simulations
-        while search.simulations_left > 0:
-            arguments = (tree, self._settings, _NO_TABLE, self._batch, self._planes)
-            count = self._kernels.gather(*arguments)
-            if count:
-                self._evaluate(count)
-            if (is_stopped and is_stopped()) or self.is_finished:
+        before = self.simulations
+        while (left := before + simulations - self.simulations) > 0:
+            planes = self.gather(left)
+            if len(planes):
+                self.ascend(*self._evaluator(planes))
+            elif self.is_finished:
                 break
-        return self.progress.simulations - before
+            if is_stopped and is_stopped():
+                break
+        return self.simulations - before
+
+    def gather(self, simulations: int) -> Floats:
+        """Begin up to `simulations`; return the planes [n, P, H, W] of their leaves, perhaps none.
+
+        `ascend` ends the simulations.
+        """
+        self.tree.searches[0].simulations_left = 0 if self.is_finished else simulations
+        arguments = (self.tree, self._settings, _NO_TABLE, self._batch, self._planes)
+        return self._planes[: self._kernels.gather(*arguments)]
+
+    def ascend(self, logits: Floats, wdl: Floats) -> None:
+        """Add the evaluations of the leaves that `gather` returned last."""
+        self._kernels.ascend(self.tree, self._settings, self._batch, logits, wdl)
 
     def variations(self, count: int = 1, path: Sequence[Action] = ()) -> list[Variation]:
         """Return the principal variations of the `count` best moves, best first.
@@ -145,10 +164,6 @@ class AnalysisSearch:
         if node == UNVISITED:
             return []
         return read_variations(self.tree, self._plies, count, node)
-
-    def _evaluate(self, count: int) -> None:
-        logits, wdl = self._evaluator(self._planes[:count])
-        self._kernels.ascend(self.tree, self._settings, self._batch, logits, wdl)
 
     def _restrict(self, only: Sequence[Action]) -> None:
         """Keep only some edges of a new root, and normalise their priors."""
