@@ -11,12 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
 
 from rookery.base import ConfigError, RookeryError
 from rookery.interface.web import limits
+from rookery.interface.web.assets import Assets
 from rookery.interface.web.catalogue import Catalogue
 from rookery.interface.web.game_texts import read_game, write_game
 from rookery.interface.web.players import Players
@@ -28,6 +28,8 @@ from rookery.interface.web.services import Services
 from rookery.interface.web.site import Site
 
 STATIC = Path(__file__).parent / "static"
+COMPRESSION = 4
+"""Level that is quick and nearly as small as the highest, for answers that are made for each request."""
 
 
 def make_app(site: Site) -> Starlette:
@@ -36,27 +38,28 @@ def make_app(site: Site) -> Starlette:
     catalogue = Catalogue(shelf, site.rules, trust_rules=site.trust_rules)
     players = Players(catalogue, site.engines)
     services = Services(catalogue, players, devices=site.devices)
-    pages = GamePages(services)
+    pages, assets = GamePages(services), Assets(STATIC)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        shelf.read_ahead()
         yield
         services.close()
 
     app = Starlette(
         routes=[
-            Route("/", _index),
+            Route("/", assets.page),
             Route("/api/games", pages.games),
             Route("/api/players", pages.players),
             Route("/api/games/read", pages.read, methods=["POST"]),
             Route("/api/games/write", pages.write, methods=["POST"]),
             WebSocketRoute("/api/play", Conversations(services).hold),
             *run_routes(shelf, site.rules),
-            Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/static/{name:path}", assets.file),
         ],
         middleware=[
             Middleware(Guard, host=site.host, token=site.token),
-            Middleware(GZipMiddleware),
+            Middleware(GZipMiddleware, compresslevel=COMPRESSION),
         ],
         exception_handlers={
             RookeryError: _user_error,
@@ -119,10 +122,6 @@ async def read_json(request: Request) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigError("expected a JSON object")
     return found
-
-
-async def _index(request: Request) -> Response:
-    return FileResponse(STATIC / "index.html")
 
 
 async def _user_error(request: Request, error: Exception) -> Response:

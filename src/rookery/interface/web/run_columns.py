@@ -39,6 +39,12 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "games_waited": ("actors", "games_waited"),
 }
 """Where each column stands in the line of an iteration."""
+_PARTS = {path[:-1] for path in SOURCES.values()}
+_FIELDS = {
+    part: [(name, path[-1]) for name, path in SOURCES.items() if path[:-1] == part]
+    for part in _PARTS
+}
+"""Columns and their keys, by the part of the line that holds them."""
 SPEEDS = ("positions_per_second", "simulations_per_second")
 """Columns that are computed."""
 NAMES = (*SOURCES, *SPEEDS)
@@ -63,8 +69,10 @@ class Columns:
                 self._add(line)
 
     def _add(self, line: Line) -> None:
-        for name, path in SOURCES.items():
-            self._numbers[name].append(_number(line, path))
+        for part, fields in _FIELDS.items():
+            found = _part(line, part)
+            for name, key in fields:
+                self._numbers[name].append(_number(found.get(key)))
         speed = _positions_per_second(line)
         each = _ratio(line["selfplay"]["simulations"], max(line["selfplay"]["positions"], 1))
         self._numbers["positions_per_second"].append(speed)
@@ -115,14 +123,20 @@ def spread(items: Sequence[int], count: int) -> Sequence[int]:
     return [items[last - (last * step) // max(count - 1, 1)] for step in reversed(range(count))]
 
 
-def _number(line: Line, path: tuple[str, ...]) -> float:
-    found: Any = line
+def _part(line: Line, path: tuple[str, ...]) -> Line:
+    """Return a part of a line, {} if it is not there."""
     for name in path:
+        found = line.get(name)
         if not isinstance(found, dict):
-            return nan
-        found = found.get(name)
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return _ratio(found, 1) if is_number else nan
+            return {}
+        line = found
+    return line
+
+
+def _number(found: object) -> float:
+    if type(found) is float:
+        return found
+    return _ratio(found, 1) if type(found) is int else nan
 
 
 def _positions_per_second(line: Line) -> float:

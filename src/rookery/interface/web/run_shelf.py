@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +22,8 @@ DEEPEST = 2
 MAX_RUNS = 2000
 MAX_ENTRIES = 20_000
 """Folders that one look visits at most."""
+AHEAD_SECONDS = 10.0
+"""Time for reading runs ahead."""
 
 
 class UnknownRun(ConfigError):
@@ -51,6 +54,16 @@ class RunShelf:
             for name in set(gone) - present:
                 self._names.pop(os.path.realpath(self._runs.pop(name).path), None)
             return list(self._runs.values())
+
+    def read_ahead(self) -> None:
+        """Read the runs in a thread, those changed last first, so that their pages open at once."""
+        threading.Thread(target=self._read_ahead, name="read ahead", daemon=True).start()
+
+    def _read_ahead(self) -> None:
+        until = time.monotonic() + AHEAD_SECONDS
+        for run in sorted(self.runs(), key=lambda run: _changed_at(run.path), reverse=True):
+            if time.monotonic() < until:
+                run.refresh()
 
     def run(self, name: str) -> LiveRun:
         """Return the run of this name, or raise ConfigError."""
@@ -88,6 +101,13 @@ class RunShelf:
 def is_run(path: Path) -> bool:
     """Whether a folder is a run, whole or damaged."""
     return any(os.path.lexists(path / name) for name in SIGNS_OF_A_RUN)
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return os.stat(path / "stats.jsonl").st_mtime
+    except OSError:  # not there yet
+        return 0.0
 
 
 def _collect(folder: Path, root: str, deep: int, found: list[Path], budget: list[int]) -> None:

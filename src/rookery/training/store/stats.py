@@ -9,6 +9,8 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from rookery.base import DiskFull, open_file, write_atomic
 
 Line = dict[str, Any]
@@ -21,8 +23,8 @@ _noted: set[Path] = set()
 def parse_line(raw: bytes) -> Line | None:
     """Return a line of statistics; None if it is damaged."""
     try:
-        line = json.loads(raw) if len(raw) <= MAX_LINE else None
-    except (ValueError, RecursionError):
+        line = from_json(raw) if len(raw) <= MAX_LINE else None
+    except ValueError:
         return None
     if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
         return None

@@ -125,13 +125,3 @@ export function toast(text, isError = false) {
   document.getElementById("toasts").append(note);
   setTimeout(() => note.remove(), isError ? 8000 : 3500);
 }
-
-/** Load a style sheet of this server once, for a page that is opened later. */
-export function needStyles(name) {
-  const href = new URL(name, import.meta.url).pathname;
-  if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
-  return new Promise((resolve) => {
-    const link = h("link", { rel: "stylesheet", href, onload: resolve, onerror: resolve });
-    document.head.append(link);
-  });
-}

@@ -1,6 +1,6 @@
 // Games that a run has played against itself, replayed with the opinion of its search.
 
-import { button, h, iconButton, needStyles } from "./dom.js";
+import { button, h, iconButton } from "./dom.js";
 import { pageAddress } from "./address.js";
 import { fetchJson } from "./connection.js";
 import { percent, sparkline } from "./figures.js";
@@ -42,7 +42,7 @@ export class GamesPanel {
 
   async #showGames() {
     if (!this.#board) {
-      await Promise.all([import("./board.js"), needStyles("./board.css")]);
+      await import("./board.js");
       this.#board = h("game-board");
       this.#board.playable = false;
     }

@@ -1,6 +1,6 @@
 // The runs: the list, one run (#/runs/NAME), or several compared (#/runs?compare=NAME,NAME).
 
-import { button, h, needStyles, toast } from "./dom.js";
+import { button, h, toast } from "./dom.js";
 import { fetchJson } from "./connection.js";
 import { ago, duration, shortNumber, sparkline, stateBadge } from "./figures.js";
 import { newRunDialog } from "./new_run.js";
@@ -9,7 +9,6 @@ const RELOAD_MS = 4000;
 const MAX_COMPARED = 8;
 
 export async function show(place, parts, query) {
-  await Promise.all([needStyles("./runs.css"), needStyles("./vendor/uPlot.min.css")]);
   if (parts.length) return (await import("./run.js")).show(place, parts[0]);
   const names = (query.get("compare") ?? "").split(",").filter(Boolean).slice(0, MAX_COMPARED);
   if (names.length) return (await import("./compare.js")).show(place, names);
