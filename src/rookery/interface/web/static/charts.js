@@ -2,7 +2,8 @@
 // under the pointer, and downloads.
 //
 // A series is { label, color, x, y, low, high }: `color` is a design token such as "--chart-1", `low`
-// and `high` are the ends of error bars. All charts of a page follow one pointer.
+// and `high` are the ends of error bars. All charts of a page follow one pointer. A chart is drawn
+// when it comes near the part of the page that can be seen.
 
 import uPlot from "./vendor/uPlot.esm.min.js";
 import { h, iconButton } from "./dom.js";
@@ -15,11 +16,14 @@ const GAP_OF_TICKS = 42;
 const CAP = 3;
 const SAME = 1e-6;
 const MOST_POINTS = 30;
+const NEAR = "400px";
 const WHOLE_STEPS = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
 export class Chart {
   #plot = null;
   #series = [];
+  #isNear = false;
+  #isStale = false;
   #place = h("div", { class: "chart-place" });
   #legend = h("ul", { class: "chart-legend" });
   #options;
@@ -52,6 +56,7 @@ export class Chart {
       this.#place,
     );
     this.#watchSize();
+    this.#watchSight();
   }
 
   /** Show these series. */
@@ -60,7 +65,7 @@ export class Chart {
     this.#series = series;
     this.element.hidden = series.length === 0;
     if (!this.element.isConnected || series.length === 0) return;
-    if (isSame) this.#plot.setData(this.#data());
+    if (isSame && this.#isNear && !this.#isStale) this.#plot.setData(this.#data());
     else this.#draw();
     this.#tell(null);
   }
@@ -80,7 +85,8 @@ export class Chart {
   }
 
   end() {
-    this.#sizes?.disconnect();
+    this.#sizes.disconnect();
+    this.#sight.disconnect();
     this.#plot?.destroy();
     this.#plot = null;
   }
@@ -98,14 +104,26 @@ export class Chart {
   }
 
   #sizes = null;
+  #sight = null;
 
   #watchSize() {
     this.#sizes = new ResizeObserver(() => {
       const width = this.#place.clientWidth;
-      if (width && !this.#plot) this.redraw();
+      if (width && (!this.#plot || this.#isStale)) this.redraw();
       else if (width && width !== this.#plot.width) this.#plot.setSize({ width, height: HEIGHT });
     });
     this.#sizes.observe(this.#place);
+  }
+
+  #watchSight() {
+    this.#sight = new IntersectionObserver(
+      ([entry]) => {
+        this.#isNear = entry.isIntersecting;
+        if (this.#isNear && (this.#isStale || !this.#plot)) this.redraw();
+      },
+      { rootMargin: NEAR },
+    );
+    this.#sight.observe(this.#place);
   }
 
   #data() {
@@ -119,7 +137,8 @@ export class Chart {
 
   #draw() {
     const width = this.#place.clientWidth;
-    if (!width) return;
+    this.#isStale = !this.#isNear || !width;
+    if (this.#isStale) return;
     this.#plot?.destroy();
     this.#plot = new uPlot(this.#plotOptions(width), this.#data(), this.#place);
     this.#plot.root.setAttribute("aria-hidden", "true");
