@@ -65,6 +65,27 @@ def test_what_is_no_game_is_an_error(text: str) -> None:
         read_game(CHESS, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("nonsense", "unexpected 'n'"),
+        ("9 9", "no game"),
+        ("1. e4 e5 2. Ke5", "'Ke5' is not a legal move"),
+        ("8/8/8/8/8/8/8/8 w - - 0 1", "king"),
+    ],
+)
+def test_a_text_that_is_no_chess_says_what_may_be_pasted(text: str, reason: str) -> None:
+    with pytest.raises(RookeryError, match=reason) as found:
+        read_game(CHESS, text)
+    assert "a FEN, a PGN, moves such as e4 e5" in str(found.value)
+    assert "file" not in str(found.value)
+
+
+def test_other_games_say_how_their_moves_look() -> None:
+    with pytest.raises(RookeryError, match="got 'nonsense'.* moves such as 1 one after the other"):
+        read_game(CONNECT4, "nonsense")
+
+
 def test_pgn_is_written_for_other_programs() -> None:
     written = write_game(CHESS, FEN, ["e2e4", "e8e7"], "1/2-1/2")
     other = chess.pgn.read_game(io.StringIO(written["text"]))

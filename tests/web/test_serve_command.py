@@ -71,6 +71,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
         (("--host", "0.0.0.0", "--token", ""), "at least 16 characters"),
         (("--engine", "uci:no-such-engine"), "no-such-engine"),
+        (("--devices", "no-such-device"), "no-such-device"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, words: tuple[str, ...], told: str) -> None:

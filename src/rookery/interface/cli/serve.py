@@ -70,6 +70,7 @@ def serve(
 
     folders, rules = _split(paths)
     _check_engines(engine or [])
+    _check_device(devices)
     if token is not None and len(token) < MIN_TOKEN:
         raise ConfigError(f"a token needs at least {MIN_TOKEN} characters; leave it out for one")
     if token is None:
@@ -115,6 +116,14 @@ def _check_engines(names: list[str]) -> None:
 
         for name in names:
             named_player(name, load_game("chess"), seed=1)
+
+
+def _check_device(name: str) -> None:
+    """Raise ConfigError if it is no device of this machine, before anybody wants to play."""
+    if name != "cpu":
+        from rookery.gpu import find_device
+
+        find_device(name)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -24,12 +24,33 @@ def read_game(game: Game, text: str) -> dict[str, Any]:
     text = text.strip().removeprefix("\ufeff").strip()
     if text.startswith("{"):
         return _read_record(game, text)
-    if game.has_game_notation and not _is_position(game, text):
-        records = game.read_games(text)
-        if not records:
-            raise ConfigError("there is no game in this text")
-        return _from_record(game, records[0])
-    return _plain(_read_moves(game, text))
+    try:
+        if game.has_game_notation and not _is_position(game, text):
+            return _read_notation(game, text)
+        return _plain(_read_moves(game, text))
+    except IllegalPosition as error:
+        reason = str(error).removesuffix("; fix the file")
+        raise IllegalPosition(f"{reason}; paste {what_is_read(game)}") from error
+
+
+def what_is_read(game: Game) -> str:
+    """Return in words which texts `read_game` takes."""
+    if game.has_game_notation:
+        return "a FEN, a PGN, moves such as e4 e5 or e2e4 e7e5, or a saved game"
+    position = "a position, " if game.has_position_notation else ""
+    first = game.new_states(1)[0]
+    move = game.write_move(first, int(game.legal_actions(first)[0]))
+    return f"{position}moves such as {move} one after the other, or a saved game"
+
+
+def _read_notation(game: Game, text: str) -> dict[str, Any]:
+    """Read a game record, or tell what is wrong with a FEN."""
+    if text.partition(" ")[0].count("/") > 1:
+        Board(game, text)
+    records = game.read_games(text)
+    if not records:
+        raise IllegalPosition("there is no game in this text")
+    return _from_record(game, records[0])
 
 
 def _is_position(game: Game, text: str) -> bool:

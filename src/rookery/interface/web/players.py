@@ -16,8 +16,12 @@ from rookery.interface.web.live_run import LiveRun
 from rookery.training import shipped_names
 
 MINIMAX_DEPTHS = (1, 2, 3, 4)
-SOLVED = ("connect4", "tictactoe")
-SOLVER_LABELS = {"connect4": "Perfect play (network in the opening)"}
+SOLVER_STONES = 14
+"""Stones on a Connect Four board from which on the solver answers within seconds, not minutes."""
+SOLVER_LABELS = {
+    "connect4": f"Solver (perfect after {SOLVER_STONES} moves, before that the network)",
+    "tictactoe": "Solver (perfect play)",
+}
 ENGINES = {
     "stockfish": ("stockfish", ("stockfish:1350", "stockfish:1800", "stockfish:2400")),
     "fairy": ("fairy-stockfish", ("fairy:-10", "fairy:0", "fairy:10")),
@@ -69,9 +73,8 @@ class Players:
         found = []
         if game.name in shipped_names() and not game.digest:
             found.append(Choice("bundled", "Bundled network", "net", game.name))
-        if game.name in SOLVED and not game.digest:
-            label = SOLVER_LABELS.get(game.name, "Perfect play")
-            found.append(Choice("solver", label, "solver", "solver"))
+        if game.name in SOLVER_LABELS and not game.digest:
+            found.append(Choice("solver", SOLVER_LABELS[game.name], "solver", "solver"))
         for depth in MINIMAX_DEPTHS:
             plies = f"{depth} {'ply' if depth == 1 else 'plies'}"
             name = f"minimax:{depth}"
@@ -129,10 +132,12 @@ def _installed_engines() -> list[str]:
 
 
 def _engine_label(name: str) -> str:
-    """Return the name of an engine without its path and options."""
+    """Return the name of an engine without its path."""
     family, _, argument = name.partition(":")
     if family == "stockfish":
         return f"Stockfish, Elo {argument}"
     if family == "fairy":
         return f"Fairy-Stockfish, level {argument}"
-    return f"Engine {Path(argument.partition('?')[0].split(' ')[0]).name}"
+    command, _, options = argument.partition("?")
+    words = " ".join(Path(word).name for word in command.split())
+    return f"{words}, {options}" if options else words

@@ -11,11 +11,13 @@
 import ipaddress
 import secrets
 import socket
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.websockets import WebSocketDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "rookery_token"
@@ -75,10 +77,11 @@ class Guard:
             return
         refusal = self._refuse(scope)
         if scope["type"] == "websocket":
-            if refusal is None:
-                await self._app(scope, receive, send)
-            else:
-                await send({"type": "websocket.close", "code": REFUSED_SOCKET})
+            with suppress(WebSocketDisconnect, OSError):  # the client has left
+                if refusal is None:
+                    await self._app(scope, receive, send)
+                else:
+                    await send({"type": "websocket.close", "code": REFUSED_SOCKET})
         elif refusal is None:
             await self._app(scope, receive, _with_headers(scope, send))
         else:

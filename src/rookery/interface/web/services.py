@@ -11,7 +11,7 @@ from rookery.interface.web.catalogue import Catalogue
 from rookery.interface.web.engine import Answer, Engine
 from rookery.interface.web.nets import Nets
 from rookery.interface.web.opponents import Opponents
-from rookery.interface.web.players import Choice, Players
+from rookery.interface.web.players import SOLVER_STONES, Choice, Players
 from rookery.interface.web.searches import Asked
 from rookery.interface.web.trees import Trees
 
@@ -19,8 +19,6 @@ SEARCHES_PER_TURN = 64
 """Searches whose positions become one batch of the network."""
 LONG_THREADS = 2
 """Threads for moves that cannot be cut into slices, and for loading networks."""
-SOLVER_STONES = 14
-"""Stones on a Connect Four board from which on the solver answers within seconds, not minutes."""
 SHORT_THREADS = 2
 """Threads that read and describe positions."""
 

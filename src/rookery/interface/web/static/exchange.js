@@ -4,6 +4,7 @@ import { fetchJson } from "./connection.js";
 import { button, field, h, toast } from "./dom.js";
 
 const MOST_BYTES = 1_000_000;
+const PASTED = "Moves one after the other, a position or a saved game; in chess, a FEN or a PGN.";
 
 /** A card with the buttons. `current()` gives { line, view, result }; `load` takes a read game. */
 export function exchangeCard({ current, load }) {
@@ -83,7 +84,6 @@ function openPaste(game, load) {
   const area = h("textarea", {
     rows: "8",
     spellcheck: "false",
-    placeholder: "A position, moves or a game",
   });
   const file = h("input", { type: "file", accept: ".txt,.pgn,.fen,.json,text/plain" });
   const problem = h("p", { class: "notice error", role: "alert", hidden: true });
@@ -108,7 +108,7 @@ function openPaste(game, load) {
     h("button", { class: "button primary" }, "Load"),
     h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"),
   );
-  const fields = [field("Text", area), field("Or a file", file), problem, buttons];
+  const fields = [field("Text", area, PASTED), field("Or a file", file), problem, buttons];
   const dialog = openDialog(
     "Paste a position or a game",
     h("form", { class: "stack", onsubmit: read }, fields),

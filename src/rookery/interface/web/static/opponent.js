@@ -24,7 +24,7 @@ export class Opponent {
   /** Its name and its limit. */
   get text() {
     const { kind, opponentLabel, limitKind, amount } = this.settings;
-    if (kind !== "net" && kind !== "engine") return opponentLabel;
+    if (kind !== "net") return opponentLabel;
     return `${opponentLabel}, ${amount} ${amount === 1 ? limitKind.slice(0, -1) : limitKind}`;
   }
 

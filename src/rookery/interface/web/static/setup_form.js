@@ -81,8 +81,7 @@ export class SetupForm {
 
   #readOpponent() {
     const kind = this.opponent.player?.kind ?? "person";
-    const searches = kind === "net" || kind === "engine";
-    this.strength.hidden = !searches;
+    this.strength.hidden = kind !== "net";
     this.sideField.hidden = kind === "person";
     Object.assign(this.settings, {
       player: this.opponent.id,
