@@ -1,15 +1,15 @@
 // The page Analyse: a game with one or two networks' opinions, a report, and set-up by hand.
 
-import { movesOf, pageAddress, remember } from "./address.js";
+import { pageAddress, remember } from "./address.js";
 import { AnalysisPane } from "./analysis_pane.js";
-import { fetchJson } from "./connection.js";
-import { button, field, h, icon, iconButton, segmented, select, speak, toast } from "./dom.js";
+import { button, field, h, icon, segmented, select, speak, toast } from "./dom.js";
 import { exchangeCard } from "./exchange.js";
 import { GameLine, resultText, sideNames } from "./game_line.js";
-import { MoveList } from "./move_list.js";
+import { GamePage } from "./game_page.js";
 import { fetchGames, fetchPlayers } from "./players.js";
-import { canEdit, PositionEditor } from "./position_editor.js";
+import { PositionCard } from "./position_card.js";
 import { GameReport } from "./report.js";
+import { setUp } from "./set_up.js";
 
 const LAYERS = [
   ["search", "Search"],
@@ -24,22 +24,12 @@ export async function show(place, parts, query) {
   return () => page.close();
 }
 
-class AnalysePage {
+class AnalysePage extends GamePage {
   constructor(place, games, query) {
-    this.place = place;
-    this.games = games;
-    const names = games.map((game) => game.name);
-    const wanted = query.get("game");
-    const game = names.includes(wanted)
-      ? wanted
-      : names.includes("connect4")
-        ? "connect4"
-        : names[0];
-    this.line = new GameLine(game, query.get("start") ?? "", movesOf(query));
+    super(place, games, query);
     if (query.has("ply")) this.line.go(Number(query.get("ply")) || 0);
     this.isRunning = false;
     this.marks = {};
-    this.shown = 0;
   }
 
   async open(query) {
@@ -54,10 +44,10 @@ class AnalysePage {
     this.#build();
     await this.#offerNets([query.get("player"), query.get("second")]);
     this.keys = (event) => this.#key(event);
-    this.retry = () => this.#refresh();
+    this.retry = () => this.refresh();
     document.addEventListener("keydown", this.keys);
     window.addEventListener("reconnected", this.retry);
-    await this.#refresh();
+    await this.refresh();
   }
 
   close() {
@@ -70,8 +60,13 @@ class AnalysePage {
   // Building
 
   #build() {
-    this.list = new MoveList((ply) => this.#goTo(ply));
-    this.problem = h("p", { class: "notice error", role: "alert", hidden: true });
+    this.card = new PositionCard({
+      goTo: (ply) => this.#goTo(ply),
+      step: (plies) => this.#goTo(this.line.ply + plies),
+      last: () => this.#goTo(this.line.moves.length),
+      flip: () => this.#flip(),
+      edit: () => this.#edit(),
+    });
     this.noNet = h("p", { class: "notice", hidden: true });
     this.report = new GameReport({
       current: () => this.#reportQuestion(),
@@ -83,7 +78,7 @@ class AnalysePage {
       "div",
       { class: "side-column stack" },
       this.#controls(),
-      this.#movesCard(),
+      this.card.element,
       this.#exchange(),
     );
     const main = h(
@@ -121,46 +116,6 @@ class AnalysePage {
     );
   }
 
-  #movesCard() {
-    this.status = h("p", { class: "status" }, "Preparing the game");
-    this.backButton = iconButton("Back", "left", () => this.#goTo(this.line.ply - 1));
-    this.forwardButton = iconButton("Forward", "right", () => this.#goTo(this.line.ply + 1));
-    this.editButton = iconButton("Set up a position", "edit", () => this.#edit());
-    this.flipButton = iconButton("Flip the board", "flip", () => this.#flip());
-    this.editButton.hidden = true;
-    this.playLink = h(
-      "a",
-      {
-        class: "icon-button",
-        href: "#/play",
-        "aria-label": "Play from here",
-        title: "Play from here",
-      },
-      icon("play"),
-    );
-    const tools = [
-      iconButton("First position", "start", () => this.#goTo(0)),
-      this.backButton,
-      this.forwardButton,
-      iconButton("Last position", "end", () => this.#goTo(this.line.moves.length)),
-      this.flipButton,
-      this.editButton,
-      this.playLink,
-    ];
-    const toolbar = h(
-      "div",
-      { class: "toolbar", role: "toolbar", "aria-label": "Position" },
-      tools,
-    );
-    return h(
-      "section",
-      { class: "card game-card", "aria-label": "Game" },
-      this.status,
-      this.list.element,
-      toolbar,
-    );
-  }
-
   #exchange() {
     const current = () => ({ line: this.line, view: this.view });
     return exchangeCard({
@@ -186,44 +141,20 @@ class AnalysePage {
     this.panes[1].net.offer(nets, chosen[1] || nets[1]?.id || null);
     this.hasNets = nets.length > 0;
     this.noNet.hidden = this.hasNets;
-    this.noNet.textContent = `There is no network for ${this.#title()} yet. Train one with "rookery train ${this.line.game}" and start the server with its run folder.`;
-  }
-
-  #title() {
-    return this.games.find((game) => game.name === this.line.game)?.title ?? this.line.game;
+    this.noNet.textContent = `There is no network for ${this.title} yet. Train one with "rookery train ${this.line.game}" and start the server with its run folder.`;
   }
 
   // The position
 
-  async #refresh() {
-    const mine = ++this.shown;
-    try {
-      const view = await this.line.view();
-      if (mine !== this.shown) return;
-      this.view = view;
-      this.firstTurn = (view.turn + this.line.ply) % 2;
-      this.problem.hidden = true;
-      this.#draw();
-      if (this.isRunning) this.#startPanes();
-    } catch (error) {
-      this.problem.textContent = error.message;
-      this.problem.hidden = false;
-    }
-  }
-
-  #draw() {
+  draw() {
     const { view, line } = this;
     const text = view.over ? `${resultText(view)}.` : `${sideNames(view)[view.turn]} to move.`;
     for (const pane of this.panes) {
       pane.show(line, view);
-      pane.board.label = `${this.#title()} board. ${text}`;
+      pane.board.label = `${this.title} board. ${text}`;
     }
-    this.status.textContent = text;
-    this.backButton.disabled = line.ply === 0;
-    this.forwardButton.disabled = line.isAtEnd;
-    this.flipButton.disabled = view.drops || view.height === 0;
-    this.editButton.hidden = !canEdit(view);
-    this.playLink.href = pageAddress("play", {
+    this.card.update(line, view, text);
+    this.card.playLink.href = pageAddress("play", {
       game: line.game,
       start: line.start,
       moves: line.shown,
@@ -234,11 +165,12 @@ class AnalysePage {
     this.#drawStart();
     this.report.shownPly = line.ply;
     this.#remember();
+    if (this.isRunning) this.#startPanes();
   }
 
   #drawList() {
     const { moves, ply } = this.line;
-    this.list.update({ moves, ply, firstTurn: this.firstTurn ?? 0, marks: this.marks });
+    this.card.list.update({ moves, ply, firstTurn: this.firstTurn ?? 0, marks: this.marks });
   }
 
   #remember() {
@@ -257,7 +189,7 @@ class AnalysePage {
   #setLine(line) {
     this.line = line;
     this.report.clear();
-    return this.#refresh();
+    return this.refresh();
   }
 
   async #chooseGame(game) {
@@ -270,21 +202,21 @@ class AnalysePage {
     } catch (error) {
       toast(error.message, true);
     }
-    await this.#refresh();
+    await this.refresh();
   }
 
   async #play(moves) {
     const before = this.line.moves;
     for (const move of moves) this.line.push(move);
     if (this.line.moves !== before) this.report.clear();
-    await this.#refresh();
-    speak(`${moves.at(-1)}. ${this.status.textContent}`);
+    await this.refresh();
+    speak(`${moves.at(-1)}. ${this.card.status.textContent}`);
   }
 
   async #goTo(ply) {
     this.line.go(ply);
-    await this.#refresh();
-    speak(this.status.textContent);
+    await this.refresh();
+    speak(this.card.status.textContent);
   }
 
   #flip() {
@@ -340,14 +272,14 @@ class AnalysePage {
 
   #netChanged() {
     this.report.clear();
-    this.#refresh();
+    this.refresh();
   }
 
   #setDouble(isDouble) {
     this.isDouble = isDouble;
     if (!isDouble) this.panes[1].stop();
     this.#placePanes();
-    this.#refresh();
+    this.refresh();
   }
 
   #reportQuestion() {
@@ -369,33 +301,11 @@ class AnalysePage {
   #edit() {
     this.#halt();
     this.editor?.close();
-    const pane = this.panes[0];
     this.#setDouble((this.doubleBox.checked = false));
-    const close = () => {
-      this.editor.close();
+    this.editor = setUp(this.panes[0], this.view, this.line.game, async (line) => {
       this.editor = null;
-      pane.opinion.hidden = false;
-    };
-    this.editor = new PositionEditor(pane.board, this.view, {
-      ondone: async (fen) => {
-        try {
-          const { start, moves } = await fetchJson("/api/games/read", {
-            game: this.line.game,
-            text: fen,
-          });
-          close();
-          await this.#setLine(new GameLine(this.line.game, start, moves));
-        } catch (error) {
-          toast(error.message, true);
-        }
-      },
-      oncancel: () => {
-        close();
-        this.#refresh();
-      },
+      await (line ? this.#setLine(line) : this.refresh());
+      this.card.editButton.focus();
     });
-    pane.opinion.hidden = true;
-    pane.opinion.after(this.editor.element);
-    this.editor.element.querySelector("button").focus({ preventScroll: true });
   }
 }

@@ -5,12 +5,15 @@
 // A game without a grid is shown as text. With `editing`, every cell can be chosen and the event
 // "cell" tells which.
 
-import { h, s } from "./dom.js";
+import { Choices, square } from "./board_choices.js";
+import { PieceDrag } from "./board_drag.js";
 import * as drawing from "./board_drawing.js";
-import { MovesOfCells, same } from "./board_moves.js";
+import { Layout, UNIT } from "./board_drawing.js";
 import { animateChange } from "./board_motion.js";
-import { drawPiece, Layout, STONE_SIGNS, UNIT } from "./board_drawing.js";
+import { MovesOfCells, same } from "./board_moves.js";
+import { Pieces } from "./board_pieces.js";
 import { openChooser } from "./chooser.js";
+import { h, s } from "./dom.js";
 
 const LAYERS = [
   "plate",
@@ -24,10 +27,7 @@ const LAYERS = [
   "marks",
   "cursor",
 ];
-const DRAG_PIXELS = 5;
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-
-let boards = 0;
 
 export class GameBoard extends HTMLElement {
   #view = null;
@@ -35,13 +35,13 @@ export class GameBoard extends HTMLElement {
   #layout = null;
   #selected = null;
   #cursor = [0, 0];
-  #drag = null;
-  #ignoresClick = false;
+  #drag;
+  #choices;
+  #pieces;
   #isPlayable = false;
   #isFlipped = false;
   #isEditing = false;
   #overlays = { arrows: [], marks: [], heat: [], numbers: [] };
-  #number = ++boards;
   #layers = {};
   #text = h("pre", { class: "board-text", hidden: true });
 
@@ -53,11 +53,15 @@ export class GameBoard extends HTMLElement {
     }
     this.svg = s("svg", { class: "board", tabindex: "0", role: "grid", "aria-label": "Board" });
     this.svg.append(...LAYERS.map((name) => this.#layers[name]));
-    this.svg.addEventListener("pointerdown", (event) => this.#pressed(event));
-    this.svg.addEventListener("pointermove", (event) => this.#moved(event));
-    this.svg.addEventListener("pointerup", (event) => this.#released(event));
-    this.svg.addEventListener("pointercancel", () => this.#dropBack());
-    this.svg.addEventListener("pointerleave", () => this.#hover(null));
+    this.#choices = new Choices(this.#layers);
+    this.#pieces = new Pieces(this.#layers.pieces);
+    this.#drag = new PieceDrag(this.svg, {
+      cellUnder: (event) => this.#cellUnder(event),
+      placeOf: (cell) => this.#movablePiece(cell),
+      lifted: (cell, piece) => this.#lifted(cell, piece),
+      dropped: (from, to) => this.#dropped(from, to),
+      hovered: (cell) => this.#hover(cell),
+    });
     this.svg.addEventListener("click", (event) => this.#clicked(event));
     this.svg.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -72,7 +76,7 @@ export class GameBoard extends HTMLElement {
 
   set view(view) {
     const before = this.#view;
-    this.#dropBack();
+    this.#drag.cancel();
     this.#view = view;
     this.#moves = new MovesOfCells(view);
     this.#selected = null;
@@ -144,40 +148,19 @@ export class GameBoard extends HTMLElement {
     this.#layers.plate.replaceChildren(...drawing.drawPlate(view, this.#layout));
     this.#layers.front.replaceChildren(...drawing.drawFront(view, this.#layout));
     this.#layers.labels.replaceChildren(...drawing.drawLabels(view, this.#layout));
-    this.#drawCells();
-    this.#drawPieces();
+    this.#choices.drawCells(view, this.#layout);
+    this.#pieces.draw(view, this.#layout);
     this.#drawOverlays();
     this.#drawChoices();
-  }
-
-  #eachCell(make) {
-    const made = [];
-    for (let y = 0; y < this.#view.height; y++) {
-      for (let x = 0; x < this.#view.width; x++) made.push(make([x, y]));
-    }
-    return made.filter(Boolean);
-  }
-
-  #drawPieces() {
-    const pieces = this.#eachCell((cell) => {
-      const sign = this.#view.rows[cell[1]][cell[0]];
-      if (sign === "") return null;
-      const [x, y] = this.#layout.at(cell);
-      const place = s("g", { class: "place", transform: `translate(${x} ${y})` });
-      place.dataset.cell = cell.join();
-      place.append(s("g", { class: "piece" }, drawPiece(this.#view, sign)));
-      return place;
-    });
-    this.#layers.pieces.replaceChildren(...pieces);
   }
 
   #drawOverlays() {
     const { arrows, marks, heat, numbers } = this.#overlays;
     const layout = this.#layout;
     const warm = heat.map(({ cell, strength }) => {
-      const square = this.#square(cell, "warm");
-      square.style.setProperty("--strength", strength);
-      return square;
+      const drawn = square(layout, cell, "warm");
+      drawn.style.setProperty("--strength", strength);
+      return drawn;
     });
     this.#layers.heat.replaceChildren(...warm);
     const parts = [
@@ -188,105 +171,28 @@ export class GameBoard extends HTMLElement {
     this.#layers.marks.replaceChildren(...parts.filter(Boolean));
   }
 
-  /** Draw what depends on the selection: cells with their names, glow, dots and the cursor. */
+  /** Draw what depends on the selection. */
   #drawChoices() {
     if (!this.#view?.height) return;
-    const layout = this.#layout;
-    const last = this.#view.last ?? {};
-    const glow = [last.from, last.to].filter(Boolean).map((cell) => this.#square(cell, "last"));
-    if (this.#selected) glow.push(this.#square(this.#selected, "selected"));
-    this.#layers.glow.replaceChildren(...glow);
-    const targets = this.#isPlayable ? this.#moves.targets(this.#selected) : [];
-    const dots = targets.map((cell) => this.#dot(cell));
-    if (this.#view.drops && last.to) dots.push(this.#lastStone(last.to));
-    this.#layers.dots.replaceChildren(...dots);
-    for (const square of this.#layers.cells.querySelectorAll(".cell")) this.#updateCell(square);
-    const square = this.#square(this.#cursor, "cursor");
-    this.#layers.cursor.replaceChildren(square);
-    this.svg.setAttribute("aria-activedescendant", this.#cellId(this.#cursor));
+    this.#choices.update({
+      view: this.#view,
+      layout: this.#layout,
+      moves: this.#moves,
+      selected: this.#selected,
+      cursor: this.#cursor,
+      isPlayable: this.#isPlayable,
+      isEditing: this.#isEditing,
+    });
+    this.svg.setAttribute("aria-activedescendant", this.#choices.id(this.#cursor));
     const drags = this.#isPlayable && this.#moves.hasPieces;
     this.svg.style.touchAction = drags ? "none" : "manipulation";
-    layout.isFlipped ? this.setAttribute("flipped", "") : this.removeAttribute("flipped");
-  }
-
-  /** Draw the cells once per position; what depends on the selection is changed in place. */
-  #drawCells() {
-    const cells = this.#eachCell((cell) => this.#cell(cell));
-    const rows = [];
-    for (let y = 0; y < this.#view.height; y++) {
-      const inRow = cells.slice(y * this.#view.width, (y + 1) * this.#view.width);
-      rows.push(s("g", { role: "row" }, inRow));
-    }
-    this.#layers.cells.replaceChildren(...rows);
-  }
-
-  #cell(cell) {
-    const square = this.#square(cell, "cell");
-    square.id = this.#cellId(cell);
-    square.dataset.cell = cell.join();
-    square.setAttribute("role", "gridcell");
-    return square;
-  }
-
-  #updateCell(square) {
-    const cell = square.dataset.cell.split(",").map(Number);
-    const isLegal = this.#isPlayable && this.#isChoosable(cell);
-    const tone = (cell[0] + cell[1]) % 2 ? "dark" : "light";
-    const choosable = isLegal || this.#isEditing ? " choosable" : "";
-    square.setAttribute("class", `cell ${tone}${choosable}`);
-    square.setAttribute("aria-label", drawing.cellLabel(this.#view, cell, isLegal));
-    square.setAttribute("aria-selected", String(same(cell, this.#selected)));
-  }
-
-  #isChoosable(cell) {
-    if (this.#selected && this.#moves.between(this.#selected, cell).length) return true;
-    return this.#moves.isChoosable(cell);
-  }
-
-  #cellId(cell) {
-    return `board-${this.#number}-${cell.join("-")}`;
-  }
-
-  #square(cell, kind) {
-    const [x, y] = this.#layout.at(cell);
-    return s("rect", { class: kind, x, y, width: UNIT, height: UNIT });
-  }
-
-  #dot(cell) {
-    const [x, y] = this.#layout.middle(cell);
-    const isTaken = this.#view.rows[cell[1]][cell[0]] !== "";
-    return s("circle", {
-      class: isTaken ? "dot taken" : "dot",
-      cx: x,
-      cy: y,
-      r: isTaken ? 44 : 14,
-    });
-  }
-
-  #lastStone(cell) {
-    const [x, y] = this.#layout.middle(cell);
-    return s("circle", { class: "last-stone", cx: x, cy: y, r: 10 });
+    this.toggleAttribute("flipped", this.#layout.isFlipped);
   }
 
   #hover(cell) {
-    this.#layers.pieces.querySelector(".ghost")?.remove();
+    if (!this.#view?.height) return;
     const moves = cell && this.#isPlayable ? this.#moves.direct(cell) : [];
-    const target = moves.length ? moves[0].to : null;
-    if (!target || this.#view.rows[target[1]][target[0]] !== "") return;
-    const sign = this.#signOf(this.#view.turn);
-    if (sign === undefined) return;
-    const [x, y] = this.#layout.at(target);
-    const ghost = s("g", { class: "ghost", transform: `translate(${x} ${y})` });
-    ghost.append(drawPiece(this.#view, sign));
-    this.#layers.pieces.append(ghost);
-  }
-
-  /** The sign of a player who has only one kind of piece. */
-  #signOf(player) {
-    const signs = Object.keys(this.#view.pieces);
-    if (signs.every((sign) => STONE_SIGNS.includes(sign))) return STONE_SIGNS[player];
-    const own = signs.filter((sign) => this.#view.pieces[sign].player === player);
-    return own.length === 1 ? own[0] : undefined;
+    this.#pieces.suggest(this.#view, this.#layout, moves[0]?.to);
   }
 
   // Choosing
@@ -349,62 +255,23 @@ export class GameBoard extends HTMLElement {
 
   // Pointer
 
-  #pressed(event) {
-    this.#ignoresClick = false;
-    const cell = this.#cellUnder(event);
-    if (!cell || event.button !== 0 || !this.#isPlayable || !this.#moves.starting(cell).length)
-      return;
-    const place = this.#layers.pieces.querySelector(`[data-cell="${cell.join()}"]`);
-    if (place) this.#drag = { cell, place, x: event.clientX, y: event.clientY, isMoving: false };
+  #movablePiece(cell) {
+    if (!this.#isPlayable || !this.#moves.starting(cell).length) return null;
+    return this.#pieces.at(cell);
   }
 
-  #moved(event) {
-    const drag = this.#drag;
-    if (!drag) {
-      if (event.pointerType === "mouse") this.#hover(this.#cellUnder(event));
-      return;
-    }
-    const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
-    if (!drag.isMoving && Math.hypot(dx, dy) < DRAG_PIXELS) return;
-    if (!drag.isMoving) this.#startDrag(event);
-    const scale = this.svg.getScreenCTM().a;
-    drag.place.firstChild.setAttribute("transform", `translate(${dx / scale} ${dy / scale})`);
+  #lifted(cell, piece) {
+    this.#pieces.raise(piece);
+    this.#select(cell);
   }
 
-  #startDrag(event) {
-    this.#drag.isMoving = true;
-    this.svg.setPointerCapture(event.pointerId);
-    this.#layers.pieces.append(this.#drag.place);
-    this.#drag.place.classList.add("dragged");
-    this.#select(this.#drag.cell);
-  }
-
-  #released(event) {
-    const drag = this.#drag;
-    if (!drag?.isMoving) {
-      this.#drag = null;
-      return;
-    }
-    const cell = this.#cellUnder(event);
-    const moves = cell ? this.#moves.between(drag.cell, cell) : [];
-    this.#ignoresClick = true;
-    this.#dropBack();
-    if (moves.length) this.#decide(moves, cell);
-  }
-
-  #dropBack() {
-    const place = this.#drag?.place;
-    this.#drag = null;
-    if (!place) return;
-    place.classList.remove("dragged");
-    place.firstChild.removeAttribute("transform");
+  #dropped(from, to) {
+    const moves = to ? this.#moves.between(from, to) : [];
+    if (moves.length) this.#decide(moves, to);
   }
 
   #clicked(event) {
-    if (this.#ignoresClick) {
-      this.#ignoresClick = false;
-      return;
-    }
+    if (this.#drag.tookClick()) return;
     const named = event.target.closest("[role=gridcell]")?.dataset.cell;
     const cell =
       event.detail === 0 && named ? named.split(",").map(Number) : this.#cellUnder(event);

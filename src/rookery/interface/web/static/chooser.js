@@ -15,7 +15,12 @@ export function openChooser(board, moves, spot, view) {
     const outside = (event) => {
       if (!list.contains(event.target)) close(null);
     };
-    const list = h("div", { class: "chooser", role: "dialog", "aria-label": "Choose a move" });
+    const list = h("div", {
+      class: "chooser",
+      role: "dialog",
+      "aria-modal": "true",
+      "aria-label": "Choose a move",
+    });
     list.append(...moves.map((move) => option(move, view, () => close(move))));
     list.addEventListener("keydown", (event) => walk(event, list, close));
     list.style.left = `${100 * spot[0]}%`;
@@ -39,7 +44,8 @@ function option(move, view, onclick) {
 }
 
 function walk(event, list, close) {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  const step = event.key === "Tab" ? (event.shiftKey ? -1 : 1) : steps[event.key];
   if (event.key === "Escape") close(null);
   else if (step) {
     const options = [...list.children];

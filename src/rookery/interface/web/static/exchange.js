@@ -1,6 +1,7 @@
 // Copy, paste and save games and positions as text.
 
 import { fetchJson } from "./connection.js";
+import { openDialog, openForm } from "./dialog.js";
 import { button, field, h, toast } from "./dom.js";
 
 const MOST_BYTES = 1_000_000;
@@ -70,48 +71,16 @@ function saved({ text, filename }) {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-/** Show a dialog and remove it when it is closed. */
-export function openDialog(title, content) {
-  const name = `dialog-${Date.now()}`;
-  const dialog = h("dialog", { "aria-labelledby": name }, h("h2", { id: name }, title), content);
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-  return dialog;
-}
-
 function openPaste(game, load) {
-  const area = h("textarea", {
-    rows: "8",
-    spellcheck: "false",
-  });
-  const file = h("input", { type: "file", accept: ".txt,.pgn,.fen,.json,text/plain" });
-  const problem = h("p", { class: "notice error", role: "alert", hidden: true });
-  const read = async (event) => {
-    event.preventDefault();
-    try {
-      load(await fetchJson("/api/games/read", { game, text: area.value }));
-      dialog.close();
-    } catch (error) {
-      problem.textContent = error.message;
-      problem.hidden = false;
-    }
-  };
+  const area = h("textarea", { rows: "8", spellcheck: "false" });
+  const file = h("input", { type: "file", accept: ".txt,.pgn,.fen,.json,.jsonl,text/plain" });
   file.addEventListener("change", async () => {
     const chosen = file.files[0];
     if (chosen && chosen.size <= MOST_BYTES) area.value = await chosen.text();
     else if (chosen) toast("This file is larger than 1 MB.", true);
   });
-  const buttons = h(
-    "div",
-    { class: "row" },
-    h("button", { class: "button primary" }, "Load"),
-    h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"),
-  );
-  const fields = [field("Text", area, PASTED), field("Or a file", file), problem, buttons];
-  const dialog = openDialog(
-    "Paste a position or a game",
-    h("form", { class: "stack", onsubmit: read }, fields),
-  );
-  area.focus();
+  openForm("Paste a position or a game", [field("Text", area, PASTED), field("Or a file", file)], {
+    action: "Load",
+    submit: async () => load(await fetchJson("/api/games/read", { game, text: area.value })),
+  });
 }

@@ -1,12 +1,13 @@
 // The page Play: one game against a player of the server, or between two people.
 
 import "./board.js";
-import { movesOf, pageAddress, remember } from "./address.js";
+import { pageAddress, remember } from "./address.js";
 import { fetchJson } from "./connection.js";
-import { button, h, icon, iconButton, speak, toast } from "./dom.js";
+import { button, h, speak, toast } from "./dom.js";
 import { exchangeCard } from "./exchange.js";
+import { GameCard } from "./game_card.js";
 import { findMove, GameLine, lookOf, resultText, sideNames, typedMove } from "./game_line.js";
-import { MoveList } from "./move_list.js";
+import { chosenGame, GamePage } from "./game_page.js";
 import { Opponent } from "./opponent.js";
 import { playerStrip } from "./player_strip.js";
 import { fetchGames } from "./players.js";
@@ -19,15 +20,11 @@ export async function show(place, parts, query) {
   return () => page.close();
 }
 
-class PlayPage {
+class PlayPage extends GamePage {
   constructor(place, games, query) {
-    this.place = place;
-    this.games = games;
+    super(place, games, query);
     this.settings = settingsOf(games, query);
-    this.line = new GameLine(this.settings.game, query.get("start") ?? "", movesOf(query));
     this.resigned = null;
-    this.view = null;
-    this.shown = 0;
   }
 
   async open() {
@@ -39,7 +36,7 @@ class PlayPage {
     this.#take(this.form.settings);
     this.human = chosenSide(this.settings);
     this.#build();
-    this.retry = () => this.#refresh().then(() => this.#reply());
+    this.retry = () => this.refresh().then(() => this.#reply());
     window.addEventListener("reconnected", this.retry);
     await this.retry();
   }
@@ -56,14 +53,20 @@ class PlayPage {
     this.board.addEventListener("played", (event) => this.#played(event.detail));
     this.board.flipped = this.human === 1;
     this.strips = [playerStrip(), playerStrip()];
-    this.status = h("p", { class: "status" }, "Preparing the game");
     this.others = h("div", {
       class: "row other-moves",
       role: "group",
       "aria-label": "Moves without a cell",
     });
-    this.list = new MoveList((ply) => this.#goTo(ply));
-    this.problem = h("p", { class: "notice error", role: "alert", hidden: true });
+    this.card = new GameCard({
+      undo: () => this.#step(-1),
+      redo: () => this.#step(1),
+      flip: () => this.#flip(),
+      hint: () => this.#hint(),
+      resign: () => this.#resign(),
+      pick: (ply) => this.#goTo(ply),
+      type: (text) => this.#type(text),
+    });
     const left = h(
       "div",
       { class: "board-column" },
@@ -80,7 +83,7 @@ class PlayPage {
       "div",
       { class: "side-column stack" },
       this.problem,
-      this.#gameCard(),
+      this.card.element,
       exchange,
     );
     const title = h("h1", { class: "visually-hidden" }, "Play");
@@ -90,93 +93,16 @@ class PlayPage {
     );
   }
 
-  #gameCard() {
-    const toolbar = h(
-      "div",
-      { class: "toolbar", role: "toolbar", "aria-label": "Game" },
-      this.#tools(),
-    );
-    return h(
-      "section",
-      { class: "card game-card", "aria-label": "Game" },
-      this.status,
-      this.list.element,
-      toolbar,
-      this.#moveField(),
-    );
-  }
-
-  #tools() {
-    this.undoButton = iconButton("Undo", "undo", () => this.#step(-1));
-    this.redoButton = iconButton("Redo", "redo", () => this.#step(1));
-    this.flipButton = iconButton("Flip the board", "flip", () => this.#flip());
-    this.hintButton = iconButton("Hint", "hint", () => this.#hint());
-    this.resignButton = iconButton("Resign", "flag", () => this.#resign());
-    this.analyseLink = h(
-      "a",
-      {
-        class: "icon-button",
-        href: "#/analyse",
-        "aria-label": "Analyse this game",
-        title: "Analyse this game",
-      },
-      icon("magnify"),
-    );
-    const buttons = [
-      this.undoButton,
-      this.redoButton,
-      this.flipButton,
-      this.hintButton,
-      this.resignButton,
-    ];
-    for (const tool of buttons) tool.disabled = true;
-    return [...buttons, this.analyseLink];
-  }
-
-  #moveField() {
-    this.typed = h("input", {
-      type: "text",
-      "aria-label": "Type a move",
-      placeholder: "Type a move",
-      autocomplete: "off",
-      spellcheck: "false",
-    });
-    const onsubmit = (event) => {
-      event.preventDefault();
-      this.#type(this.typed.value);
-    };
-    return h(
-      "form",
-      { class: "move-form", onsubmit },
-      this.typed,
-      h("button", { class: "button" }, "Move"),
-    );
-  }
-
   // The state on the page
 
-  async #refresh() {
-    const mine = ++this.shown;
-    try {
-      const view = await this.line.view();
-      if (mine !== this.shown) return;
-      this.view = view;
-      this.firstTurn = (view.turn + this.line.ply) % 2;
-      this.problem.hidden = true;
-      this.form.nameSides(sideNames(view));
-      this.#draw();
-    } catch (error) {
-      this.#complain(error);
-    }
-  }
-
-  #draw() {
+  draw() {
     const { view, line } = this;
+    this.form.nameSides(sideNames(view));
     this.board.overlay({ arrows: [] });
     this.board.view = view;
     this.board.playable = this.#isHumanToMove();
-    this.board.label = `${this.#title()} board. ${view.over ? resultText(view) : `${sideNames(view)[view.turn]} to move`}`;
-    this.list.update({ moves: line.moves, ply: line.ply, firstTurn: this.firstTurn });
+    this.board.label = `${this.title} board. ${view.over ? resultText(view) : `${sideNames(view)[view.turn]} to move`}`;
+    this.card.list.update({ moves: line.moves, ply: line.ply, firstTurn: this.firstTurn });
     this.#drawOthers();
     this.#drawStrips();
     this.#drawStatus();
@@ -213,9 +139,7 @@ class PlayPage {
   }
 
   #drawStatus() {
-    const text = this.#statusText();
-    this.status.textContent = text;
-    this.status.classList.toggle("over", this.#isOver());
+    this.card.say(this.#statusText(), this.#isOver());
   }
 
   #statusText() {
@@ -230,12 +154,14 @@ class PlayPage {
   }
 
   #drawTools() {
-    this.undoButton.disabled = this.line.ply === 0;
-    this.redoButton.disabled = this.line.isAtEnd;
-    this.flipButton.disabled = this.view.drops || this.view.height === 0;
-    this.hintButton.disabled = !this.#isHumanToMove();
-    this.resignButton.disabled = this.#isOver() || this.line.moves.length === 0;
-    this.analyseLink.href = pageAddress("analyse", {
+    this.card.allow({
+      undo: this.line.ply > 0,
+      redo: !this.line.isAtEnd,
+      flip: !this.view.drops && this.view.height > 0,
+      hint: this.#isHumanToMove(),
+      resign: !this.#isOver() && this.line.moves.length > 0,
+    });
+    this.card.analyseLink.href = pageAddress("analyse", {
       ...this.#address(),
       player: this.opponent.netId,
     });
@@ -250,10 +176,6 @@ class PlayPage {
     const { player, limitKind, amount } = this.settings;
     const { game, start, moves } = this.line;
     remember("play", { game, player, side: this.human, limit: limitKind, amount, start, moves });
-  }
-
-  #title() {
-    return this.games.find((game) => game.name === this.line.game)?.title ?? this.line.game;
   }
 
   #isOver() {
@@ -278,35 +200,24 @@ class PlayPage {
     return this.resigned === null ? undefined : this.resigned === 0 ? "0-1" : "1-0";
   }
 
-  #complain(error) {
-    this.problem.textContent = error.message;
-    this.problem.hidden = false;
-  }
-
   // What the user does
 
   async #played(move) {
     this.resigned = null;
     this.line.push(move.label);
-    await this.#refresh();
+    await this.refresh();
     if (this.opponent.isPerson || this.#isOver()) speak(`${move.label}. ${this.#statusText()}`);
     this.#reply();
   }
 
-  async #type(text) {
-    const move = this.#isHumanToMove() ? typedMove(this.view, text) : undefined;
-    this.typed.setAttribute("aria-invalid", String(!move));
-    if (!move) {
-      toast(
-        this.#isHumanToMove()
-          ? `${text || "This"} is not a legal move here.`
-          : "It is not your move.",
-        true,
-      );
-      return;
-    }
-    this.typed.value = "";
-    await this.#played(move);
+  /** Make a move that was typed; return whether it is one. */
+  #type(text) {
+    const isMine = this.#isHumanToMove();
+    const move = isMine ? typedMove(this.view, text) : undefined;
+    const problem = `${text || "This"} is not a legal move here.`;
+    if (move) this.#played(move);
+    else toast(isMine ? problem : "It is not your move.", true);
+    return Boolean(move);
   }
 
   /** Undo or redo: against an opponent, to the next position where you are to move. */
@@ -321,7 +232,7 @@ class PlayPage {
     this.opponent.stop();
     this.line.go(ply);
     this.opinion = "";
-    await this.#refresh();
+    await this.refresh();
     speak(this.#statusText());
   }
 
@@ -334,24 +245,24 @@ class PlayPage {
     this.opponent.stop();
     this.resigned = !this.opponent.isPerson ? this.human : this.view.turn;
     this.line.go(this.line.moves.length);
-    this.#refresh().then(() => speak(this.#statusText()));
+    this.refresh().then(() => speak(this.#statusText()));
   }
 
   async #hint() {
     const { line, view } = this;
-    this.hintButton.disabled = true;
+    this.card.allow({ hint: false });
     try {
       const answer = await this.opponent.hint(line, this.form.opponent.players);
       if (view !== this.view) return;
       const move = findMove(view, answer.move);
       this.board.overlay({ arrows: move?.to ? [{ from: move.from, to: move.to }] : [] });
       const text = `Hint: ${move?.label ?? answer.move}`;
-      this.status.textContent = text;
+      this.card.say(text, false);
       speak(text);
     } catch (error) {
       toast(error.message, true);
     }
-    this.hintButton.disabled = false;
+    this.card.allow({ hint: this.#isHumanToMove() });
   }
 
   #load({ start, moves }) {
@@ -359,7 +270,7 @@ class PlayPage {
     this.resigned = null;
     this.opinion = "";
     this.line = new GameLine(this.line.game, start, moves);
-    this.#refresh();
+    this.refresh();
   }
 
   // New games and the opponent
@@ -372,7 +283,7 @@ class PlayPage {
       return;
     }
     this.#take(settings);
-    this.#draw();
+    this.draw();
     this.#reply();
   }
 
@@ -393,10 +304,10 @@ class PlayPage {
         : {};
       this.line = new GameLine(settings.game, read.start ?? "", read.moves ?? []);
       this.board.flipped = this.human === 1;
-      await this.#refresh();
+      await this.refresh();
       this.#reply();
     } catch (error) {
-      this.#complain(error);
+      this.complain(error);
     }
   }
 
@@ -406,12 +317,12 @@ class PlayPage {
     const { line, opponent } = this;
     try {
       const answer = opponent.move(line);
-      this.#draw();
+      this.draw();
       await this.#replied(await answer);
     } catch (error) {
       if (line !== this.line || opponent !== this.opponent) return;
-      this.#complain(error);
-      this.#draw();
+      this.complain(error);
+      this.draw();
     }
   }
 
@@ -421,7 +332,7 @@ class PlayPage {
     const name = sideNames(this.view)[this.view.turn];
     this.line.push(label);
     this.opinion = answer.wdl ? `expects ${percent(score(answer.wdl), 0)}` : "";
-    await this.#refresh();
+    await this.refresh();
     speak(`${name} plays ${label}. ${this.#statusText()}`);
   }
 }
@@ -431,12 +342,10 @@ function chosenSide({ side }) {
 }
 
 function settingsOf(games, query) {
-  const names = games.map((game) => game.name);
-  const wanted = query.get("game");
   const limitKind = query.get("limit") === "seconds" ? "seconds" : "simulations";
   const amount = Number(query.get("amount")) || (limitKind === "seconds" ? 1 : 100);
   return {
-    game: names.includes(wanted) ? wanted : names.includes("connect4") ? "connect4" : names[0],
+    game: chosenGame(games, query),
     player: query.get("player"),
     side: query.get("side") === "1" ? "1" : "0",
     limitKind,

@@ -36,6 +36,9 @@ export class PositionEditor {
       this.#fields(),
       h("div", { class: "row" }, done, cancel),
     );
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") oncancel();
+    });
     this.#draw();
   }
 

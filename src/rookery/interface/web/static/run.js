@@ -116,7 +116,7 @@ class RunView {
     if (state === "running" || state === "starting") {
       buttons.push(button("Stop", "stop", (event) => this.#stop(event.currentTarget), "danger"));
     } else if (state === "stopped" || state === "finished" || state === "new") {
-      buttons.push(button("Resume", "play", () => resumeDialog(this.#run, () => {}), "primary"));
+      buttons.push(button("Resume", "play", () => resumeDialog(this.#run), "primary"));
     }
     return buttons;
   }
