@@ -1,10 +1,11 @@
 """The web app: time of replies, first load, hostile requests, and its cost for a training.
 
-    python benchmarks/serve.py [replies] [load] [hostile] [training] [--players 1,10]
+    python benchmarks/serve.py [replies] [load] [run] [hostile] [training] [--players 1,10]
 
 Every part starts `rookery serve` as its own process and talks to it over HTTP and WebSockets.
 `replies` plays Connect Four against the bundled network at 100 simulations; the persons answer at
-once with random legal moves. `training` alternates runs without and with a server that watches.
+once with random legal moves. `run` opens the page of a run of 10,000 iterations in Chromium, each
+time in a new profile, until its charts are drawn. `training` alternates runs without and with a server that watches.
 """
 
 import argparse
@@ -31,11 +32,15 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("replies", "load", "hostile", "training")
+PARTS = ("replies", "load", "run", "hostile", "training")
 SIMULATIONS = 100
 GAMES = 5
 """Games per player."""
 HOSTILE = 10_000
+ITERATIONS = 10_000
+VISITS = 5
+WAIT_SECONDS = 5.0
+"""Between the start of a server and the first visit."""
 TIMEOUT = 300.0
 TRAIN = ("train", "connect4", "--set", "run.strength_every=0")
 
@@ -125,18 +130,31 @@ def measure_load() -> None:
                 is_packed = answer.headers.get("content-encoding") == "gzip"
             total += len(sent)
             text = (gzip.decompress(sent) if is_packed else sent).decode("utf-8", "replace")
-            names += [each for each in needed_by(name, text) if each not in names]
+            found = re.findall(r'(?:src|href)="(/static/[^"]+)"', text) if name == "/" else []
+            names += [each for each in found if each not in names]
     print(f"first load: {len(names)} files, {total / 1000:.1f} kB compressed")
 
 
-def needed_by(name: str, text: str) -> list[str]:
-    """Return the files that a page or a module asks for at once, and the first page's own."""
-    if name == "/":
-        return [*re.findall(r'(?:src|href)="(/static/[^"]+)"', text), "/static/play.js"]
-    if name.endswith(".js"):
-        found = re.findall(r'^(?:import|export)[^;]*?"\./([^"]+)"', text, re.MULTILINE)
-        return [f"/static/{each}" for each in found]
-    return []
+def measure_run() -> None:
+    """Print the seconds until the charts of a long run are drawn."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from browsing import chromium, seconds_to_charts
+    from long_runs import lengthen
+    from tiny_runs import tiny_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        lengthen(tiny_run(Path(folder) / "long"), ITERATIONS)
+        with chromium() as browser:
+            for kind, wait in (("run read ahead", WAIT_SECONDS), ("server just started", 0.0)):
+                with serving(folder) as (_, address):
+                    time.sleep(wait)
+                    found = []
+                    for _ in range(VISITS):
+                        page = browser.new_context().new_page()
+                        found.append(seconds_to_charts(page, f"{address}/#/runs/long"))
+                        page.context.close()
+                numbers = ", ".join(f"{each:.2f}" for each in found)
+                print(f"page of {ITERATIONS:,} iterations, {kind}: {numbers} s")
 
 
 def measure_hostile(count: int) -> None:
@@ -249,6 +267,8 @@ def main() -> None:
         measure_replies([int(each) for each in options.players.split(",")])
     if "load" in options.parts:
         measure_load()
+    if "run" in options.parts:
+        measure_run()
     if "hostile" in options.parts:
         measure_hostile(options.hostile)
     if "training" in options.parts:

@@ -25,6 +25,19 @@ OPTIONS = (
 PATIENCE_MS = 240_000
 """For one condition of a page; the first search of a game may compile."""
 START_SECONDS = 180
+WATCH_CHARTS = """
+(() => {
+  const isSeen = (chart) => chart.checkVisibility() && chart.getBoundingClientRect().top < innerHeight;
+  const look = () => {
+    const charts = [...document.querySelectorAll(".chart")].filter(isSeen);
+    if (charts.length && charts.every((chart) => chart.querySelector("canvas"))) {
+      window.drawnAt = performance.now();
+    } else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})()
+"""
+"""Notes the milliseconds from the start of the navigation until all charts in sight are drawn."""
 Visit = Callable[..., Page]
 """Opens an address of the app, such as "#/play?game=chess", with the options of `visiting`."""
 
@@ -82,6 +95,14 @@ def visiting(browser: Browser, site: str) -> Iterator[Visit]:
     for context in contexts:
         context.close()
     assert not problems, problems
+
+
+def seconds_to_charts(page: Page, address: str) -> float:
+    """Open an address in a new page; return the seconds until its charts are drawn."""
+    page.add_init_script(WATCH_CHARTS)
+    page.goto(address)
+    page.wait_for_function("() => window.drawnAt")
+    return float(page.evaluate("window.drawnAt")) / 1000
 
 
 def _watch(page: Page, site: str, problems: list[str]) -> None:

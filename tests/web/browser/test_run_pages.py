@@ -12,11 +12,21 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import Visit, serving, visiting
+from browsing import Visit, seconds_to_charts, serving, visiting
+from long_runs import lengthen
 from stats_lines import write_stats
 from tiny_runs import TINY, tiny_run
 
 STOP_SECONDS = 120
+LONG = 10_000
+LONG_SECONDS = 15.0
+"""For the page of a long run, on a busy machine; benchmarks/serve.py measures on a quiet one."""
+EDGE = """canvas => {
+  const { width, height } = canvas;
+  const edge = canvas.getContext("2d").getImageData(width - 2, 0, 2, height).data;
+  return edge.some((value) => value !== 0);
+}"""
+"""Whether anything is drawn on the right edge of a chart."""
 NARROW = 360
 
 
@@ -30,6 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     changed = re.sub(r'"simulations": "?4"?', '"simulations": "8"', config)
     assert changed != config
     (top / "measured" / "config.json").write_text(changed)
+    lengthen(Path(shutil.copytree(top / "tiny", top / "long")), LONG)
+    lengthen(Path(shutil.copytree(top / "tiny", top / "shorter")), 2500)
     damaged = Path(shutil.copytree(top / "tiny", top / "damaged"))
     (damaged / "run.json").write_text("{")
     with open(damaged / "stats.jsonl", "a") as file:
@@ -147,6 +159,28 @@ def test_a_finished_run_is_readable_everywhere(visit_run: Visit, scheme: str, wi
     expect(page.get_by_role("figure", name="Losses").locator(".chart-legend")).to_contain_text(
         "minute"
     )
+
+
+def test_a_run_of_many_iterations_opens_soon(browser: Browser, pages: str) -> None:
+    page = browser.new_context().new_page()
+    assert seconds_to_charts(page, f"{pages}#/runs/long") < LONG_SECONDS
+    assert iteration(page) == LONG
+    assert page.locator(".chart canvas").count() < page.locator(".chart").count()
+    last = page.get_by_role("figure", name="Positions per second")
+    last.scroll_into_view_if_needed()
+    expect(last.locator("canvas")).to_be_visible()
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", ["long", "shorter"])
+@pytest.mark.parametrize("width", [NARROW, 1600])
+def test_no_label_of_a_chart_is_cut_off(visit_run: Visit, name: str, width: int) -> None:
+    page = visit_run(f"#/runs/{name}", width=width)
+    canvas = page.get_by_role("figure", name="Losses").locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    assert not canvas.evaluate(EDGE)
+    page.get_by_role("radio", name="Minutes").check()
+    assert not canvas.evaluate(EDGE)
 
 
 def test_a_damaged_run_says_what_is_wrong(visit_run: Visit) -> None:

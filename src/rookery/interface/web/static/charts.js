@@ -155,7 +155,7 @@ export class Chart {
       width,
       height: HEIGHT,
       legend: { show: false },
-      padding: [10, 24, 0, 0],
+      padding: [10, widthOfHalf(this.#series), 0, 0],
       scales: { x: { time: false }, y: { distr: log ? 3 : 1, range: this.#range() } },
       cursor: {
         y: false,
@@ -164,9 +164,14 @@ export class Chart {
         sync: { key: "run", setSeries: false },
       },
       series: [{}, ...lines],
-      axes: [axis({ space: 60, size: 30, ...(this.xLabel === "iteration" ? { incrs: WHOLE_STEPS } : {}) }), axis({ size: 56, values: (_, at) => at.map((value) => (value === null ? "" : this.format(value))) })],
+      axes: [this.#xAxis(), axis({ size: 56, values: (_, at) => at.map((value) => (value === null ? "" : this.format(value))) })],
       hooks: { draw: [(plot) => this.#drawBars(plot)], setCursor: [(plot) => this.#tell(plot.cursor.idx)] },
     };
+  }
+
+  #xAxis() {
+    const values = (_, at) => at.map(placeText);
+    return axis({ space: 70, size: 30, values, ...(this.xLabel === "iteration" ? { incrs: WHOLE_STEPS } : {}) });
   }
 
   #range() {
@@ -240,6 +245,18 @@ function signature(series) {
 function pointsOf(y) {
   const known = y.filter((value) => value !== null).length;
   return { show: known <= MOST_POINTS, size: known <= 3 ? 8 : 5 };
+}
+
+/** Return the text of a tick of the x axis. */
+function placeText(value) {
+  if (value === null) return "";
+  return Math.abs(value) >= 1e6 ? shortNumber(value) : value.toLocaleString("en");
+}
+
+/** Return the pixels that the last text of the x axis needs to the right of its tick. */
+function widthOfHalf(series) {
+  const last = Math.max(...series.map(({ x }) => x.at(-1) ?? 0));
+  return Math.max(24, 5 * placeText(Math.round(last)).length + 6);
 }
 
 function axis(options) {

@@ -6,7 +6,7 @@ import { Chart } from "./charts.js";
 import { chartControls } from "./chart_controls.js";
 import { ChartGroups } from "./chart_groups.js";
 import { CHARTS, MEASURED, measuredSeries, places } from "./curves.js";
-import { duration, shortNumber, stateBadge } from "./figures.js";
+import { duration, shortNumber, stateBadge, wholeNumber } from "./figures.js";
 import { text } from "./run_parts.js";
 
 const POINTS = 600;
@@ -81,7 +81,7 @@ function overview(runs) {
       h("td", {}, run.game),
       h("td", {}, stateBadge(run.state)),
       h("td", {}, run.strength ? `${shortNumber(run.strength.errors)} % ${run.strength.label}` : "not measured"),
-      h("td", { class: "number" }, shortNumber(run.iterations)),
+      h("td", { class: "number" }, wholeNumber(run.iterations)),
       h("td", { class: "number" }, duration(run.minutes)),
     ),
   );

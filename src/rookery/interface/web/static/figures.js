@@ -14,6 +14,11 @@ export function shortNumber(value) {
   return size === 0 ? "0" : value.toExponential(1);
 }
 
+/** Return a count in full: 12,345. */
+export function wholeNumber(value) {
+  return value.toLocaleString("en", { maximumFractionDigits: 0 });
+}
+
 function trim(value) {
   return String(Number(value.toPrecision(3)));
 }

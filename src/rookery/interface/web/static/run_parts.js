@@ -1,7 +1,7 @@
 // The parts of a run's page that are not charts: headline, figures, workers, events, settings.
 
 import { h } from "./dom.js";
-import { ago, duration, percent, shortNumber, stateBadge } from "./figures.js";
+import { ago, duration, percent, shortNumber, stateBadge, wholeNumber } from "./figures.js";
 
 /** Make the title with state, progress and buttons. */
 export function headline(run, buttons) {
@@ -36,10 +36,10 @@ export function headline(run, buttons) {
 
 function timeText(run) {
   const limit = run.limit?.minutes ? ` of ${duration(run.limit.minutes)}` : "";
-  const end = run.limit?.iterations ? ` of ${shortNumber(run.limit.iterations)}` : "";
+  const end = run.limit?.iterations ? ` of ${wholeNumber(run.limit.iterations)}` : "";
   const parts = [
     run.game && `${run.game}, recipe ${run.recipe}`,
-    run.iterations || end ? `iteration ${shortNumber(run.iterations)}${end}` : "",
+    run.iterations || end ? `iteration ${wholeNumber(run.iterations)}${end}` : "",
     `${duration(run.minutes)}${limit}`,
     run.start.device ? `on ${(run.start.devices ?? [run.start.device]).join(", ")}` : "",
     run.updated ? `last line ${ago(run.updated)}` : "",

@@ -2,7 +2,7 @@
 
 import { button, h, toast } from "./dom.js";
 import { fetchJson } from "./connection.js";
-import { ago, duration, shortNumber, sparkline, stateBadge } from "./figures.js";
+import { ago, duration, shortNumber, sparkline, stateBadge, wholeNumber } from "./figures.js";
 import { newRunDialog } from "./new_run.js";
 
 const RELOAD_MS = 4000;
@@ -110,7 +110,7 @@ function row(run, chosen, onChoice) {
     cell("State", stateBadge(run.state)),
     cell("Strength", run.strength ? strengthText(run.strength) : h("span", { class: "muted" }, "not measured")),
     cell("Curve", spark, "spark-cell"),
-    cell("Iterations", shortNumber(run.iterations), "number"),
+    cell("Iterations", wholeNumber(run.iterations), "number"),
     cell("Time", run.minutes ? duration(run.minutes) : "", "number"),
     cell("Updated", ago(run.updated), "muted"),
   );
