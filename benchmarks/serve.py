@@ -5,7 +5,8 @@
 Every part starts `rookery serve` as its own process and talks to it over HTTP and WebSockets.
 `replies` plays Connect Four against the bundled network at 100 simulations; the persons answer at
 once with random legal moves. `run` opens the page of a run of 10,000 iterations in Chromium, each
-time in a new profile, until its charts are drawn. `training` alternates runs without and with a server that watches.
+time in a new profile, until its charts are drawn. `training` alternates runs without and with a
+server that watches.
 """
 
 import argparse

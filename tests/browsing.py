@@ -27,7 +27,8 @@ PATIENCE_MS = 240_000
 START_SECONDS = 180
 WATCH_CHARTS = """
 (() => {
-  const isSeen = (chart) => chart.checkVisibility() && chart.getBoundingClientRect().top < innerHeight;
+  const top = (chart) => chart.getBoundingClientRect().top;
+  const isSeen = (chart) => chart.checkVisibility() && top(chart) < innerHeight;
   const look = () => {
     const charts = [...document.querySelectorAll(".chart")].filter(isSeen);
     if (charts.length && charts.every((chart) => chart.querySelector("canvas"))) {

@@ -82,7 +82,7 @@ def test_a_text_that_is_no_chess_says_what_may_be_pasted(text: str, reason: str)
 
 
 def test_other_games_say_how_their_moves_look() -> None:
-    with pytest.raises(RookeryError, match="got 'nonsense'.* moves such as 1 one after the other"):
+    with pytest.raises(RookeryError, match=r"got 'nonsense'; .* moves such as 1 one"):
         read_game(CONNECT4, "nonsense")
 
 

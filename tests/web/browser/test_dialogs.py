@@ -96,11 +96,13 @@ def test_a_position_is_set_up_by_keyboard_alone(visit: Visit) -> None:
     expect(setup.get_by_role("button").first).to_be_focused()
     setup.get_by_role("button", name="Clear the board").press("Enter")
     board = page.get_by_role("grid")
-    for piece, steps in (("White king", []), ("Black king", ["ArrowUp"] * 3), ("White queen", [])):
+    walks = {"White king": [], "Black king": ["ArrowUp"] * 3, "White queen": ["ArrowDown"] * 2}
+    for piece, steps in walks.items():
         setup.get_by_role("button", name=piece).press("Enter")
         for step in [*steps, "ArrowRight", "Enter"]:
             board.press(step)
     setup.get_by_role("button", name="Use this position").press("Enter")
+    expect(setup).to_have_count(0)
     expect(page.locator("[role=gridcell]:not([aria-label*=empty])")).to_have_count(3)
     expect(page.get_by_role("button", name="Set up a position")).to_be_focused()
 

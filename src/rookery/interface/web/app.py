@@ -29,7 +29,7 @@ from rookery.interface.web.site import Site
 
 STATIC = Path(__file__).parent / "static"
 COMPRESSION = 4
-"""Level that is quick and nearly as small as the highest, for answers that are made for each request."""
+"""Level for answers to one request: quick, and nearly as small as the highest."""
 
 
 def make_app(site: Site) -> Starlette:

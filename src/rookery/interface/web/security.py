@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.websockets import WebSocketDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 
 COOKIE = "rookery_token"
 SAFE_METHODS = ("GET", "HEAD")
