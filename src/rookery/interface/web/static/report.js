@@ -1,7 +1,7 @@
 // A report of a game: the value after every move, drawn as a graph, and the worst moves.
 
 import { stream } from "./connection.js";
-import { button, h, s } from "./dom.js";
+import { button, h, icon, s } from "./dom.js";
 import { percent, score } from "./wdl_bar.js";
 
 const NODES_PER_POSITION = 50;
@@ -73,7 +73,11 @@ export class GameReport {
   stop() {
     this.work?.abort();
     this.work = null;
-    this.run.querySelector("span").textContent = "Make a report";
+    this.#label("Make a report", "play");
+  }
+
+  #label(text, iconName) {
+    this.run.replaceChildren(icon(iconName), h("span", {}, text));
   }
 
   #toggle() {
@@ -86,7 +90,7 @@ export class GameReport {
     Object.assign(this, { firstTurn, names, moves: line.moves, ply: line.ply });
     const work = new AbortController();
     this.work = work;
-    this.run.querySelector("span").textContent = "Stop";
+    this.#label("Stop", "stop");
     const { game, start, moves } = line;
     const question = { do: "report", game, start, moves, player, nodes: NODES_PER_POSITION };
     const receive = (answer) => this.work === work && this.#received(answer);
