@@ -171,7 +171,7 @@ export class Chart {
 
   #xAxis() {
     const values = (_, at) => at.map(placeText);
-    return axis({ space: 70, size: 30, values, ...(this.xLabel === "iteration" ? { incrs: WHOLE_STEPS } : {}) });
+    return axis({ space: 60, size: 30, values, ...(this.xLabel === "iteration" ? { incrs: WHOLE_STEPS } : {}) });
   }
 
   #range() {
