@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.types import Message
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from rookery.interface.web import limits
 from rookery.interface.web.app import make_app
@@ -92,7 +93,8 @@ def test_connections_that_break_leave_no_line_in_the_log(tmp_path: Path) -> None
         parts = urlsplit(address)
         url = f"ws://{parts.netloc}/api/play"
         for number in range(24):
-            with connect(url, origin=f"http://{parts.netloc}", open_timeout=SECONDS) as client:  # type: ignore[arg-type]
+            origin = Origin(f"http://{parts.netloc}")
+            with connect(url, origin=origin, open_timeout=SECONDS) as client:
                 for question in (VIEW, MOVE)[: number % 3]:
                     client.send(json.dumps(question))
                 reset(client.socket)
