@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from rookery.base import ConfigError, IllegalPosition, RookeryError
     from rookery.games import Game, load_game
+    from rookery.interface import plot
     from rookery.learning import register_loss
     from rookery.nets import register_net
     from rookery.training import Plan, Progress, Stopped
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _PACKAGES = {
     **dict.fromkeys(("ConfigError", "IllegalPosition", "RookeryError"), "base"),
     **dict.fromkeys(("Game", "load_game"), "games"),
+    "plot": "interface",
     "register_loss": "learning",
     "register_net": "nets",
     **dict.fromkeys(("Plan", "Progress", "Stopped"), "training"),
@@ -65,6 +67,7 @@ __all__ = [
     "match",
     "open_run",
     "plan",
+    "plot",
     "register_loss",
     "register_net",
     "search",

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import rookery as rk
+from own_rules import marked_rules
+from random_runs import random_run
 from rookery.api import Candidate, length_settings
 from rookery.api.analyser import EVALUATOR_ROWS
 
@@ -88,11 +90,25 @@ def test_what_cannot_be_analysed_is_an_error(run: rk.Run) -> None:
         rk.analyse(rk.Board("connect4"), run.net())
     with pytest.raises(rk.ConfigError, match="different games: tictactoe and connect4"):
         rk.analyse([rk.Board("tictactoe"), rk.Board("connect4")], even)
-    for simulations in (0, 10**18):
+    for simulations in (-1, 10**18):
         with pytest.raises(rk.ConfigError, match=f"simulations is {simulations}, expected"):
             rk.analyse(rk.Board("tictactoe"), even, simulations=simulations)
         with pytest.raises(rk.ConfigError, match=f"simulations is {simulations}, expected"):
             rk.search(run.game.new_states(1), even, simulations=simulations, game=run.game)
+
+
+def test_without_simulations_the_network_alone_decides() -> None:
+    def prefers_cell_8(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logits = np.tile(np.eye(9, dtype=np.float32)[7] * 5, (len(planes), 1))
+        return logits, np.tile(np.float32([0.5, 0.3, 0.2]), (len(planes), 1))
+
+    board = rk.Board("tictactoe", "1425")  # 3 wins, which the network does not know
+    found = rk.analyse(board, prefers_cell_8, simulations=0)
+    assert (found.move, set(found.visits.values())) == ("8", {0})
+    assert found.wdl == pytest.approx((0.5, 0.3, 0.2), abs=1e-6)
+    assert found.policy["8"] == pytest.approx(np.exp(5) / (np.exp(5) + 4), abs=1e-5)
+    out = rk.search(np.stack([board.state]), prefers_cell_8, simulations=0, game=board.game)
+    assert out.actions.tolist() == [7] and out.values[0] == pytest.approx(0.3, abs=1e-6)
 
 
 def test_a_batch_of_states_is_searched_as_arrays() -> None:
@@ -284,6 +300,39 @@ def test_a_network_is_saved_and_loaded(run: rk.Run, tmp_path: Path) -> None:
     assert net.save(str(tmp_path / "net.onnx")).read_bytes()
     half = net.save(tmp_path / "half.safetensors", half=True)
     assert half.stat().st_size < path.stat().st_size
+
+
+def test_a_network_of_an_own_game_is_loaded_with_its_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, _ = marked_rules(tmp_path)
+    monkeypatch.setenv("ROOKERY_STATE", str(tmp_path / "state"))
+    net = rk.load_net(random_run(tmp_path / "run", str(rules)))
+    path, planes = net.save(tmp_path / "net.safetensors"), np.ones((1, 2, 3, 3), np.float32)
+    with pytest.raises(rk.ConfigError, match=r"plays mine, .* as in game='mine.py'"):
+        rk.load_net(path)
+    for game in (str(rules), rk.load_game(str(rules))):
+        loaded = rk.load_net(path, game=game)
+        np.testing.assert_array_equal(loaded(planes)[0], net(planes)[0])
+        assert rk.analyse(rk.Board(game), loaded, simulations=4).move in "123456789"
+
+
+@pytest.mark.parametrize(
+    ("name", "game", "found"),
+    [
+        ("net.onnx", None, "net.onnx is for other programs; load a run folder"),
+        ("connect4", "connect4", "game is for weights files; connect4 says itself"),
+        ("net.safetensors", "connect4", "connect4 has 7 actions, got 9"),
+        ("net.safetensors", "conect4", "unknown game 'conect4'; did you mean connect4"),
+    ],
+)
+def test_a_network_that_cannot_be_loaded_is_an_error(
+    run: rk.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, game: str, found: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run.net().save("net.safetensors")
+    with pytest.raises(rk.ConfigError, match=found):
+        rk.load_net(name, game=game)
 
 
 @pytest.mark.parametrize(

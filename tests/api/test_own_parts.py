@@ -75,6 +75,13 @@ def test_the_examples_run(chosen: Path) -> None:
     refused = rookery(chosen, "eval", "runs/plain")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1
     assert "unknown net.kind 'plain'" in refused.stderr
+    assert "If it is yours, import its module first, or name the module in" in refused.stderr
+
+    # A file of weights says the same, and is not called damaged.
+    rk.open_run("runs/plain").net().save("plain.safetensors")
+    command = ["train", "tictactoe", "--init", "plain.safetensors"]
+    refused = rookery(chosen, *command)
+    assert refused.returncode == 2 and "plain.safetensors: unknown net.kind" in refused.stderr
 
 
 @pytest.mark.parametrize(

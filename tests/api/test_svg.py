@@ -44,5 +44,29 @@ def test_chess_has_figures_on_squares_of_two_colours() -> None:
 
 
 def test_any_other_text_is_shown_as_it_is() -> None:
-    root = ElementTree.fromstring(board_svg("Hex <&>\n a 12"))
+    root = ElementTree.fromstring(board_svg("Hex <&>\n a 12", size=(2, 3)))
     assert [each.text for each in root.iter(f"{SVG}text")] == ["Hex <&>", " a 12"]
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "labels"),
+    [
+        ("3 . . .\n2 X . .\n1 . O .\n  a b c", (3, 3), "321abc"),
+        ("  a b c\n1 . . . 1\n2 X . . 2\n  a b c", (2, 3), "abc1122abc"),
+        (". . X a\n. O . b", (2, 3), "ab"),
+        (". . .\nN O P", (1, 3), "NOP"),
+        (". .\n. .\n. .", (2, 2), ""),  # no label: all are cells
+    ],
+)
+def test_labels_around_a_board_are_no_cells(text: str, size: tuple[int, int], labels: str) -> None:
+    picture = board_svg(text, size=size)
+    root = ElementTree.fromstring(picture)
+    assert "".join(str(each.text) for each in root.iter(f"{SVG}text")) == labels
+    signs = text.replace(" ", "").replace("\n", "")
+    assert shapes(picture)["rect", LIGHT] == len(signs) - len(labels)
+
+
+def test_names_of_empty_cells_are_in_cells() -> None:
+    found = shapes(board_svg("a b c d\ne X g h\ni j O l\nm n o p", size=(4, 4)))
+    assert found["rect", LIGHT] == 16
+    assert sum(number for (kind, _), number in found.items() if kind == "text") == 14

@@ -151,6 +151,23 @@ def test_a_rules_file_is_checked(tmp_path: Path, plain_python: None) -> None:
     assert len(results) == 14
 
 
+@pytest.mark.parametrize(
+    ("separator", "is_warning"), [(None, False), ("' '", False), ("','", True)]
+)
+def test_moves_of_a_position_stand_together_or_between_spaces(
+    tmp_path: Path, plain_python: None, separator: str | None, is_warning: bool
+) -> None:
+    words = "text" if separator is None else f"text.split({separator})"
+    reads = f"""
+def read_position(state, text):
+    start(state)
+    for move in {words}:
+        play(state, read_move(state, move))
+"""
+    result = check_source(tmp_path, SOURCE + reads, reads, reads)["notation"]
+    assert result.passed and result.is_warning == is_warning, result
+
+
 @pytest.mark.parametrize(("old", "new", "check", "words"), FAULTS)
 def test_faulty_rules_fail_their_check(
     tmp_path: Path, plain_python: None, old: str, new: str, check: str, words: str

@@ -35,3 +35,7 @@ def test_missing_notation_is_reported() -> None:
 
 def test_the_path_is_the_rules_file() -> None:
     assert CONNECT4.path.name == "connect4.py" and CONNECT4.digest == ""
+
+
+def test_the_repr_of_a_game_is_one_line() -> None:
+    assert repr(load_game("connect4")) == "<Game connect4, 7 actions, planes 2 x 6 x 7>"

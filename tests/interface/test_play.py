@@ -131,3 +131,18 @@ def test_nobody_to_play_with_is_a_mistake(
     mistake: Mistake, arguments: list[str], found: str
 ) -> None:
     assert found in mistake("play", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(-0.004, "+0.00"), (0.004, "+0.00"), (-0.006, "-0.01"), (-1.0, "-1.00")]
+)
+def test_a_value_of_nearly_zero_has_no_minus(
+    rookery: Rookery,
+    finished_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    value: float,
+    shown: str,
+) -> None:
+    monkeypatch.setattr("rookery.interface.console_game.value_of", lambda player: value)
+    answer = rookery("play", finished_run, "--simulations", 0, typed="hint\nquit\n")
+    assert f"; value {shown} for you" in answer.out

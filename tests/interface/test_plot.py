@@ -4,13 +4,15 @@ import os
 import struct
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+import rookery as rk
 from command_line import Mistake, Rookery
 from random_runs import random_run
-from rookery.interface.plot import Point, _finite_ends, read_curves
+from rookery.interface.curves import Point, _finite_ends, read_curves
 from stats_lines import write_stats
 
 
@@ -153,3 +155,31 @@ def test_without_matplotlib_the_extra_is_named(
     message = mistake("plot", trained, "--out", tmp_path / "curves.png")
     assert message == "rookery: a picture needs matplotlib (pip install 'rookery[plot]')"
     assert os.listdir(tmp_path) == ["trained"]
+
+
+def test_python_draws_the_same_picture(rookery: Rookery, trained: Path, tmp_path: Path) -> None:
+    command, function = tmp_path / "command.svg", tmp_path / "function.svg"
+    arguments = ("--x", "games", "--what", "loss,speed")
+    assert rookery("plot", trained, "--out", command, *arguments).code == 0
+    run = rk.open_run(trained)
+    assert rk.plot([run], function, x="games", what=["loss", "speed"]) == function
+    assert function.read_bytes() == command.read_bytes()
+    rk.plot(str(trained), str(function), x="games", what="loss, speed", force=True)
+    assert function.read_bytes() == command.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "found"),
+    [
+        ([], {}, "no runs to plot"),
+        (["trained"], {"what": "los"}, "unknown curve 'los'; did you mean loss"),
+        (["trained"], {"x": "hours"}, "unknown x 'hours'; known: games, iterations, time"),
+        (["absent"], {}, "absent"),
+    ],
+)
+def test_python_refuses_what_cannot_be_drawn(
+    trained: Path, tmp_path: Path, runs: list[str], options: dict[str, Any], found: str
+) -> None:
+    with pytest.raises(rk.RookeryError, match=found):
+        rk.plot([tmp_path / run for run in runs], tmp_path / "curves.svg", **options)
+    assert not (tmp_path / "curves.svg").exists()

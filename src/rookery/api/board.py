@@ -129,7 +129,11 @@ class Board:
 
     def svg(self) -> str:
         """Return a picture of the position, which notebooks show."""
-        return board_svg(str(self), has_figures=plain_name(self.game.name) == "chess")
+        return board_svg(
+            str(self),
+            size=self.game.planes_shape[1:],
+            has_figures=plain_name(self.game.name) == "chess",
+        )
 
     _repr_svg_ = svg
 

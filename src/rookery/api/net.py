@@ -7,9 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rookery.api.board import as_game
 from rookery.api.players import NetRef, read_net
-from rookery.base import MAX_SIMULATIONS, ConfigError, check_new_files, write_atomic
-from rookery.games import Game, load_game
+from rookery.base import (
+    MAX_SIMULATIONS,
+    ConfigError,
+    UnknownName,
+    check_new_files,
+    write_atomic,
+)
+from rookery.games import Game
 from rookery.gpu import find_device
 from rookery.nets import load, pack, pack_onnx
 from rookery.search import Evaluator, SearchConfig, choose_leaves
@@ -90,15 +97,24 @@ class Net:
         return f"<Net {self.name} of {self.game.name} on {self.devices}>"
 
 
-def load_net(name: str | Path, *, devices: str = "cpu", trust_rules: bool = False) -> Net:
+def load_net(
+    name: str | Path,
+    *,
+    game: str | Game | None = None,
+    devices: str = "cpu",
+    trust_rules: bool = False,
+) -> Net:
     """Return a network: of a run folder, `RUN@20`, a weights file, a game's own, or `A+B`.
 
+    `game` is the rules file of a weights file for a game of your own; all others know their game.
     `devices` is where it runs: cpu, cuda:0 or auto. `trust_rules` allows executing the rules file
     of a run from somewhere else.
     """
     text = str(name)
-    if text.endswith(WEIGHTS) and not Path(text).is_dir():
-        return Net(_from_file(Path(text)), devices=devices)
+    if text.endswith((WEIGHTS, ONNX)) and not Path(text).is_dir():
+        return Net(_from_file(Path(text), game), devices=devices)
+    if game is not None:
+        raise ConfigError(f"game is for weights files; {text} says itself which game it plays")
     ref = read_net(text, others=(), trust_rules=trust_rules)
     if ref is None:
         raise ConfigError(f"{text} is a player without a network; give a run folder or a game")
@@ -138,12 +154,23 @@ def _uniform(num_actions: int) -> Evaluator:
 
 def check_simulations(simulations: int) -> None:
     """Refuse a number of simulations that a search cannot have."""
-    if not 1 <= simulations <= MAX_SIMULATIONS:
-        raise ConfigError(f"simulations is {simulations}, expected 1 to {MAX_SIMULATIONS}")
+    if not 0 <= simulations <= MAX_SIMULATIONS:
+        raise ConfigError(f"simulations is {simulations}, expected 0 to {MAX_SIMULATIONS}")
 
 
-def _from_file(path: Path) -> NetRef:
+def _from_file(path: Path, given: str | Game | None) -> NetRef:
+    if path.suffix == ONNX:
+        raise ConfigError(f"{path} is for other programs; load a run folder or a {WEIGHTS} file")
     weights = load(path)
-    game = load_game(weights.header.game.name)
+    name = weights.header.game.name
+    try:
+        game = as_game(name if given is None else given)
+    except UnknownName as error:
+        if given is not None:
+            raise
+        raise ConfigError(
+            f"{path} plays {name}, which does not come with Rookery; give its rules, as in "
+            f"game='{name}.py'"
+        ) from error
     weights.check(game_spec(game))
     return NetRef(path.name, game, SearchConfig(), lambda: weights, 0)

@@ -49,6 +49,7 @@ def search(
 
     `net` may be any function from planes [B, P, H, W] to logits [B, A] and win-draw-loss
     probabilities [B, 3], or None as in `analyse`; then `game` says which game it is.
+    With `simulations=0` the network alone decides.
     `repetitions` are the positions before the states, in games that count them.
     """
     check_simulations(simulations)
@@ -56,7 +57,9 @@ def search(
     rules = _game_of(net, game)
     _check(states, rules)
     evaluator, usual = parts_of(net, rules)
-    size = max(1, min(MAX_BATCH, len(states), nodes_in_memory(rules, TREES_MB) // simulations))
+    size = max(
+        1, min(MAX_BATCH, len(states), nodes_in_memory(rules, TREES_MB) // (simulations + 1))
+    )
     trees = new_search(
         rules,
         evaluator,

@@ -32,11 +32,12 @@ class ConfigError(RookeryError, ValueError):
 class UnknownName(ConfigError):
     """An unknown name, with the closest known one."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, advice: str = "") -> None:
         names = sorted(known)
         close = get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names)}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        end = f"{' ' if close else '. '}{advice}" if advice else ""
+        super().__init__(f"unknown {kind} {name!r}; {hint}{end}")
 
 
 class IllegalPosition(RookeryError, ValueError):

@@ -17,6 +17,7 @@ from rookery.base.errors import ConfigError, UnknownName
 
 VARIABLE = "ROOKERY_PLUGINS"
 GROUP = "rookery.plugins"
+ADVICE = f"If it is yours, import its module first, or name the module in {VARIABLE}"
 Part = TypeVar("Part", bound=Callable[..., object])
 
 
@@ -51,7 +52,7 @@ class Registry(Generic[Part]):
             return
         import_plugins()
         if name not in self._names():
-            raise UnknownName(self._kind, name, self._names())
+            raise UnknownName(self._kind, name, self._names(), advice=ADVICE)
 
     def find(self, name: str) -> Part:
         """Return a part of the user, or raise UnknownName."""

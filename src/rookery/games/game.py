@@ -92,25 +92,25 @@ class GameRecord:
     """Further facts about the game by name, such as White and Black."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Game:
     """The rules of a game for kernels (`rules`), and methods for everything else."""
 
     name: str
     version: int
-    path: Path = field(repr=False)
+    path: Path
     """The file that defines the rules."""
-    rules: ModuleType = field(repr=False)
+    rules: ModuleType
     """The compiled functions, as a namespace that kernels may close over."""
-    show: Callable[[State], str] = field(repr=False)
+    show: Callable[[State], str]
     """Return the board as text."""
-    read_move: Callable[[State, str], Action] = field(repr=False)
+    read_move: Callable[[State, str], Action]
     """Return the action that a text describes, or raise IllegalPosition."""
-    write_move: Callable[[State, Action], str] = field(repr=False)
+    write_move: Callable[[State, Action], str]
     """Return a move as `read_move` reads it."""
-    write_san: Callable[[State, Action], str] = field(repr=False)
+    write_san: Callable[[State, Action], str]
     """Return a move as people write it: `Nf3` in chess, elsewhere as `write_move`."""
-    notation: Mapping[str, Callable[..., Any]] = field(repr=False)
+    notation: Mapping[str, Callable[..., Any]]
     """Those of the optional text functions that the rules define, by name."""
     state_dtype: np.dtype[Any]
     num_actions: int
@@ -125,7 +125,7 @@ class Game:
     """Number of earlier positions to keep: a power of two, 1 if positions cannot repeat."""
     policy_cells: NDArray[np.int64] | None
     """[A] plane * H * W + cell of each action, for a convolutional policy head."""
-    source: bytes = field(repr=False)
+    source: bytes
     """The content of the rules file that was executed; empty for a shipped game."""
 
     @property
@@ -147,6 +147,10 @@ class Game:
     def has_game_notation(self) -> bool:
         """Whether `read_games` and `write_games` are available."""
         return "read_games" in self.notation and "write_games" in self.notation
+
+    def __repr__(self) -> str:
+        planes = " x ".join(map(str, self.planes_shape))
+        return f"<Game {self.name}, {self.num_actions} actions, planes {planes}>"
 
     def new_states(self, count: int) -> States:
         """Return `count` first positions."""

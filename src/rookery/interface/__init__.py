@@ -1,5 +1,6 @@
-"""The user interface: command line, progress display, tables and UCI engine."""
+"""The user interface: command line, progress display, tables, pictures and UCI engine."""
 
 from rookery.interface.cli import main
+from rookery.interface.picture import plot
 
-__all__ = ["main"]
+__all__ = ["main", "plot"]

@@ -141,7 +141,10 @@ class ConsoleGame:
     def _value(self, sign: int, meaning: str = "") -> str:
         """Return the value of the player's last search for the person, if it tells one."""
         value = value_of(self._player)
-        return "" if value is None else f"; value {sign * value:+.2f} for you{meaning}"
+        if value is None:
+            return ""
+        rounded = round(sign * value, 2) + 0.0  # never -0.00
+        return f"; value {rounded:+.2f} for you{meaning}"
 
     def _answer(self) -> bool:
         """Play the player's move; return False if it forfeits the game."""

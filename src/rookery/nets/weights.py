@@ -19,6 +19,7 @@ from rookery.base import (
     MALFORMED,
     ConfigError,
     RookeryError,
+    UnknownName,
     check_digest,
     damaged,
     fingerprint,
@@ -134,6 +135,8 @@ def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:
     try:
         game = dict(entry["game"], planes_shape=tuple(entry["game"]["planes_shape"]))
         header = WeightsHeader(GameSpec(**game), NetConfig(**entry["config"]), entry["step"])
+    except UnknownName as error:  # a network of the user, whose module is not imported
+        raise ConfigError(f"{source}: {error}") from error
     except ConfigError as error:
         raise damaged(source, str(error)) from error
     except MALFORMED as error:

@@ -1,5 +1,7 @@
 """Check the functions of a rules module that read and write text."""
 
+from contextlib import suppress
+
 from rookery.base import IllegalPosition
 from rookery.games.contract.random_games import (
     CheckFailed,
@@ -73,21 +75,27 @@ def _check_position_notation(played: RandomGames) -> None:
 
 
 def _check_moves_as_position(played: RandomGames) -> None:
-    """Check that a position can be read as its moves, written without separators."""
+    """Check that a position can be read as its moves, written without separators or with spaces."""
     game = played.game
     for line in played.lines:
-        state, text = game.new_states(1)[0], ""
+        state, moves = game.new_states(1)[0], []
         for action in line:
-            text += game.write_move(state, action)
+            moves.append(game.write_move(state, action))
             game.rules.play(state, action)
-        try:
-            found = game.position(text)
-        except IllegalPosition as error:
-            raise CheckWarning(
-                f"read_position does not read {text!r}, moves without separators, so it was not"
-                " checked (ignore this if positions have a notation of their own)"
-            ) from error
+        text, found = _read_moves(game, moves)
         require(
             found.tobytes() == state.tobytes(),
             f"read_position({text!r}) differs from the position after these moves",
         )
+
+
+def _read_moves(game: Game, moves: list[str]) -> tuple[str, State]:
+    """Return moves as the text that the game reads, and the position that it reads."""
+    together = "".join(moves)
+    for text in (together, " ".join(moves)):
+        with suppress(IllegalPosition):
+            return text, game.position(text)
+    raise CheckWarning(
+        f"read_position reads {together!r} neither so nor with spaces between the moves, so it was"
+        " not checked (ignore this if positions have a notation of their own)"
+    )

@@ -40,7 +40,9 @@ def analyse(
     simulations: Annotated[
         int,
         typer.Option(
-            parser=whole(1, "MAX_SIMULATIONS"), metavar="N", help="Run N simulations per position."
+            parser=whole(0, "MAX_SIMULATIONS"),
+            metavar="N",
+            help="Run N simulations per position; 0 = the network alone.",
         ),
     ] = 100,
     iteration: Iteration = None,

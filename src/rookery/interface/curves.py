@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rookery.base import ConfigError, import_extra
+from rookery.interface.picture import Axis
 from rookery.interface.printable import printable
 from rookery.interface.run_history import RunHistory
 from rookery.interface.stats_tail import StatsTail
 from rookery.training import note_damage, read_identity
 
 What = Literal["strength", "elo", "loss", "speed"]
-Axis = Literal["time", "iterations", "games"]
 
 PANELS: Mapping[What, tuple[str, str]] = {
     "strength": ("Strength: errors, lower is better", "errors (%)"),
