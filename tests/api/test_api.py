@@ -100,7 +100,7 @@ def test_what_cannot_be_analysed_is_an_error(run: rk.Run) -> None:
 def test_without_simulations_the_network_alone_decides() -> None:
     def prefers_cell_8(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         logits = np.tile(np.eye(9, dtype=np.float32)[7] * 5, (len(planes), 1))
-        return logits, np.tile(np.float32([0.5, 0.3, 0.2]), (len(planes), 1))
+        return logits, np.tile(np.array([0.5, 0.3, 0.2], np.float32), (len(planes), 1))
 
     board = rk.Board("tictactoe", "1425")  # 3 wins, which the network does not know
     found = rk.analyse(board, prefers_cell_8, simulations=0)
