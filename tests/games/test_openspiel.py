@@ -116,6 +116,34 @@ def test_chess_agrees_with_openspiel_move_by_move() -> None:
         assert board.is_over and board.outcome == white
 
 
+def test_breakthrough_of_the_tutorial_agrees_with_openspiel(tmp_path: Path) -> None:
+    """Its first player moves up and OpenSpiel's down: the rows are numbered the other way."""
+    page = (Path(__file__).parents[2] / "docs" / "tutorial-own-game.md").read_text()
+    path = tmp_path / "breakthrough.py"
+    path.write_text(re.findall(r'title="breakthrough.py"\n(.*?)```', page, re.DOTALL)[0])
+    spiel = pyspiel.load_game("breakthrough(rows=6,columns=6)")
+    with interpreted():
+        game = rk.load_game(str(path))
+        for seed in range(10):
+            state, other, mover = game.new_states(1)[0], spiel.new_initial_state(), 0
+            stream = generator(seed, "test")
+            while not other.is_terminal():
+                known = {breakthrough_move(other, a): a for a in other.legal_actions()}
+                ours = {game.write_move(state, a): a for a in game.legal_actions(state)}
+                assert game.rules.outcome(state) == ONGOING and sorted(ours) == sorted(known)
+                text = str(stream.choice(sorted(ours)))
+                other.apply_action(known[text])
+                game.rules.play(state, ours[text])
+                mover = 1 - mover
+            assert game.rules.outcome(state) == other.returns()[mover] == LOSS
+
+
+def breakthrough_move(state: Any, action: int) -> str:
+    """Return a move of OpenSpiel's Breakthrough, as b2c3, from the side of the first player."""
+    rows = str.maketrans("123456", "654321")
+    return str(state.action_to_string(action)).rstrip("*").translate(rows)
+
+
 def chess_move(state: Any, action: int) -> str:
     """Return a move of OpenSpiel's chess as UCI writes it."""
     board = chess.Board(str(state))
