@@ -107,7 +107,7 @@ def test_ranks_that_learn_together_are_summed_up_in_words() -> None:
 
 def test_what_is_not_known_yet_is_left_out() -> None:
     line = plain_line(Progress("self-play", 0, 0.0, 1.0), RunHistory())
-    assert line == "0:01    0%  iteration 1  self-play, may compile first  0 games"
+    assert line == "0:01    0%  iteration 1  self-play, may compile  0 games"
 
 
 def test_strength_before_a_resume_is_shown_until_the_next_measurement() -> None:

@@ -3,10 +3,10 @@
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -14,8 +14,13 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from rookery.arena import RatingEstimate
 from rookery.interface.printable import printable
+
+if TYPE_CHECKING:
+    from rookery.arena import RatingEstimate
+
+CUT = {ord("\u2026"): "~"}
+"""The mark of cut text in ASCII."""
 
 
 class Screen(Console):
@@ -29,8 +34,10 @@ class Screen(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """Yield the parts of `renderable`, whose texts may not have passed `render_str`."""
+        is_ascii = self.options.ascii_only
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else printable(text), style, control)
+            shown = text if control else printable(text.translate(CUT) if is_ascii else text)
+            yield Segment(shown, style, control)
 
 
 def screen() -> Screen:
@@ -42,7 +49,11 @@ def screen() -> Screen:
 def loading(what: str) -> Iterator[None]:
     """Show that `what` takes a while, on stderr if it is a terminal, until the context ends."""
     console = Console(stderr=True)
-    with console.status(f"{what} ...") if console.is_terminal else nullcontext():
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield
+        return
+    spinner = "line" if console.options.ascii_only else "dots"
+    with console.status(f"{what} ...", spinner=spinner):
         yield
 
 
@@ -61,6 +72,11 @@ def new_table(*headings: str, numbers: Sequence[str] = (), title: str | None = N
 def count(number: float) -> str:
     """Format 12345.6 as 12,346."""
     return f"{number:,.0f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Format a number of things, as in 1 game and 12,345 games."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -88,12 +104,12 @@ def percent(share: float) -> str:
     return f"{tenths(share)} %"
 
 
-def rating(estimate: RatingEstimate) -> str:
+def rating(estimate: "RatingEstimate") -> str:
     """Format a rating with its 95 % interval."""
     return f"{estimate.elo:.0f} (95 % interval {interval(estimate)})"
 
 
-def interval(estimate: RatingEstimate) -> str:
+def interval(estimate: "RatingEstimate") -> str:
     """Format the 95 % interval of a rating; an unbounded end is a question mark."""
     low, high = (f"{end:.0f}" if isfinite(end) else "?" for end in (estimate.low, estimate.high))
     return f"{low} to {high}"

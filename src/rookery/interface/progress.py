@@ -4,24 +4,29 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import count, duration, interval, percent
+from rookery.interface.live_panel import LivePanel, has_live_display
 from rookery.interface.run_history import RunHistory, read_history
 from rookery.training import Progress, ProgressCallback, RunFolder
 
 PLAIN_SECONDS = 15.0
 """Shortest time between two plain lines."""
-REFRESH_PER_SECOND = 4
 PANEL_WIDTH = 76
+ECHO_WIDTH = 4
+"""Columns at the right of the panel, for an echoed ^C."""
+TWO_COLUMNS = 68
+"""Narrower panels have one column of figures."""
+OTHER_LINES = 4
+"""Lines of the panel without figures: frame and bar; and one below it."""
 MAX_WORKERS = 8
 """Workers whose GPU memory is in the panel; `watch` shows all."""
-COMPILING = "may compile first"
+COMPILING = "may compile"
 PREPARING = "preparing"
 UNKNOWN = "-"
 WITHIN_ITERATION = ("self-play", "learning")
@@ -33,16 +38,11 @@ PHASES = {"measuring": "measuring strength"}
 @contextmanager
 def progress_for(folder: RunFolder, console: Console) -> Iterator[ProgressCallback]:
     """Yield the callback that shows progress on `console`: live in a terminal, else plain lines."""
-    if not console.is_terminal:
+    if not has_live_display(console):
         yield ProgressDisplay(folder, console)
         return
     title = f"{folder.game.name} in {folder.path}"
-    with Live(
-        framed(PREPARING, title),
-        console=console,
-        refresh_per_second=REFRESH_PER_SECOND,
-        transient=True,
-    ) as live:
+    with LivePanel(console, Framed(Text(PREPARING), title)) as live:
         yield ProgressDisplay(folder, console, live)
 
 
@@ -53,7 +53,7 @@ class ProgressDisplay:
     Without one there is a line every few seconds, and one for every measurement.
     """
 
-    def __init__(self, folder: RunFolder, console: Console, live: Live | None = None) -> None:
+    def __init__(self, folder: RunFolder, console: Console, live: LivePanel | None = None) -> None:
         self._folder, self._console, self._live = folder, console, live
         self._past: RunHistory | None = None
         self._last = time.monotonic()
@@ -64,39 +64,65 @@ class ProgressDisplay:
         """Show `report`."""
         past = self._past = self._past or read_history(self._folder.path)
         for note in report.notes[self._noted :]:
-            self._console.print(f"note: {note}", soft_wrap=True)
+            self._print(f"note: {note}")
         self._noted = len(report.notes)
         measured = report.strength, report.elo
         is_measured = any(a is not b for a, b in zip(measured, self._measured, strict=True))
         self._measured = measured
         if self._live:
             if is_measured:
-                self._console.print(strength_line(report, past), soft_wrap=True)
+                self._print(strength_line(report, past))
             title = f"{self._folder.game.name} in {self._folder.path}"
             self._live.update(panel(report, past, title=title))
         elif is_measured or time.monotonic() - self._last >= PLAIN_SECONDS:
             self._last = time.monotonic()
-            self._console.print(plain_line(report, past), soft_wrap=True)
+            self._print(plain_line(report, past))
+
+    def _print(self, line: str) -> None:
+        """Print a line, which only a terminal breaks into several."""
+        self._console.print(line, soft_wrap=self._live is None)
 
 
 def panel(report: Progress, past: RunHistory, *, title: str) -> RenderableType:
-    """Return the panel: a progress bar, and the figures in two columns."""
-    facts = describe(report, past)
-    columns = [column for _ in range(2) for column in (Column(style="dim"), Column(min_width=25))]
-    grid, labels = Table.grid(*columns, padding=(0, 2)), list(facts)
-    for left, right in zip(labels[::2], labels[1::2], strict=True):
-        grid.add_row(left, facts[left], right, facts[right])
-    done, share = share_done(report), Column(justify="right", min_width=5)
-    bar = Table.grid(Column(ratio=1), share, padding=(0, 2), expand=True)
-    bar.add_row(ProgressBar(total=1.0, completed=done), f"{done:.0%}")
-    return framed(Group(bar, grid), title)
+    """Return the panel: a progress bar, and the figures in columns."""
+    return Framed(Figures(share_done(report), describe(report, past)), title)
 
 
-def framed(content: RenderableType, title: str) -> Panel:
-    """Return `content` in a frame that leaves room for an echoed ^C at its right."""
-    heading = Text(title)
-    heading.truncate(PANEL_WIDTH - 6, overflow="ellipsis")
-    return Panel(content, title=heading, title_align="left", width=PANEL_WIDTH)
+class Figures:
+    """A progress bar and figures by label: two to a line if there is room, and only what fits."""
+
+    def __init__(self, done: float, facts: dict[str, str]) -> None:
+        self._done, self._facts = done, facts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        pairs = 2 if options.max_width >= TWO_COLUMNS else 1
+        columns = [each for _ in range(pairs) for each in (_label(), Column(min_width=25))]
+        grid, labels = Table.grid(*columns, padding=(0, 2)), list(self._facts)
+        starts = range(0, len(labels), pairs)[: max(0, console.height - OTHER_LINES)]
+        for start in starts:
+            row = labels[start : start + pairs]
+            grid.add_row(*(text for label in row for text in (label, self._facts[label])))
+        share = Column(justify="right", min_width=5, no_wrap=True)
+        bar = Table.grid(Column(ratio=1), share, padding=(0, 2), expand=True)
+        bar.add_row(ProgressBar(total=1.0, completed=self._done), f"{self._done:.0%}")
+        yield Group(bar, grid) if starts else bar
+
+
+def _label() -> Column:
+    return Column(style="dim", no_wrap=True)
+
+
+class Framed:
+    """Content in a frame that leaves room for an echoed ^C at its right."""
+
+    def __init__(self, content: RenderableType, title: str) -> None:
+        self._content, self._title = content, title
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = max(min(PANEL_WIDTH, options.max_width - ECHO_WIDTH), 1)
+        heading = Text(self._title)
+        heading.truncate(max(width - 6, 1), overflow="ellipsis")
+        yield Panel(self._content, title=heading, title_align="left", width=width)
 
 
 def describe(report: Progress, past: RunHistory) -> dict[str, str]:

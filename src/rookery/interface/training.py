@@ -7,7 +7,7 @@ from shlex import quote
 
 from rich.console import Console
 
-from rookery.interface.formatting import count, duration, percent, program, rating
+from rookery.interface.formatting import count, counted, duration, percent, program, rating
 from rookery.interface.progress import progress_for
 from rookery.interface.run_history import RunHistory, read_history
 from rookery.interface.stopping import Stopping
@@ -43,8 +43,8 @@ def summarise(folder: RunFolder, console: Console) -> None:
     state = "Finished" if past.is_finished else "Stopped"
     console.print(f"{state}: {folder.game.name} in {folder.path}", style="bold", soft_wrap=True)
     console.print(
-        f"  {duration(past.seconds)} in total, {count(past.iteration)} iterations, "
-        f"{count(past.games)} games, {count(past.positions)} positions",
+        f"  {duration(past.seconds)} in total, {counted(past.iteration, 'iteration')}, "
+        f"{counted(past.games, 'game')}, {count(past.positions)} positions",
         soft_wrap=True,
     )
     if best := past.strength:

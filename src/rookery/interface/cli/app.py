@@ -28,7 +28,7 @@ from rookery.interface.cli.serve import serve
 from rookery.interface.cli.train import resume, train, watch
 from rookery.interface.cli.tune import tune
 from rookery.interface.cli.uci import uci
-from rookery.interface.printable import printable
+from rookery.interface.printable import fit_streams, printable
 
 OUTPUT_CLOSED = 1
 
@@ -74,6 +74,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.stdin = sys.stdin or io.StringIO()  # a process may start without them
     sys.stdout = sys.stdout or io.StringIO()
+    fit_streams()
     sys.exit(run(sys.argv[1:]))
 
 

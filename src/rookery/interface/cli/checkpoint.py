@@ -14,7 +14,7 @@ def checkpoint(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Keep the newest checkpoint under this name; it is not deleted."
+            metavar="NAME", help="Keep the newest checkpoint under this name; it is not deleted."
         ),
     ] = None,
 ) -> None:

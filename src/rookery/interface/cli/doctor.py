@@ -20,7 +20,9 @@ STYLES = {"problem": "bold red", "warning": "bold yellow", "note": "bold"}
 
 
 def doctor(
-    run: Annotated[Path, typer.Argument(help="Look at the run in this folder; it may train on.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Look at the run in this folder; it may train on.")
+    ],
     quick: Annotated[
         bool,
         typer.Option(

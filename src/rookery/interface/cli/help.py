@@ -1,6 +1,7 @@
 """Help texts: types as words, and examples under every command."""
 
 from functools import partial
+from importlib import import_module
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
@@ -54,22 +55,39 @@ def examples(command: str) -> str:
 
 
 class _PlainHelp:
-    """Shows values of options as words, and none for flags and arguments."""
+    """Shows values of options as words, without their limits, and none for flags and arguments."""
 
     def get_params(self, ctx):  # type: ignore[no-untyped-def]
         """Return the parameters, which then show words."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             param.display_type_rich = partial(_word, param)
+            param._get_number_range_help_str = str  # errors name the limits
+            if isinstance(param, TyperArgument):
+                param._usage_display_name = partial(_in_usage, param)
         return params
 
 
 class PlainCommand(_PlainHelp, TyperCommand):
-    """A command with plain help."""
+    """A command with plain help, and a line while it loads."""
+
+    def invoke(self, ctx):  # type: ignore[no-untyped-def]
+        """Load what every command needs, which takes seconds, then run the command."""
+        from rookery.interface.formatting import loading
+
+        with loading("Starting"):
+            import_module("rookery.api")
+        return super().invoke(ctx)
 
 
 class PlainGroup(_PlainHelp, TyperGroup):
     """A group of commands with plain help."""
+
+
+def _in_usage(param):  # type: ignore[no-untyped-def]
+    """Return an argument as the usage line names it: GAME, RUN..., or [NAME]."""
+    name = param.display_name_raw + ("..." if param.nargs != 1 else "")
+    return name if param.required else f"[{name}]"
 
 
 def _word(param, ctx):  # type: ignore[no-untyped-def]

@@ -11,7 +11,7 @@ from rookery.interface.picture import write_picture
 
 def plot(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Plot the runs in these folders.")
+        list[Path], typer.Argument(metavar="RUN", help="Plot the runs in these folders.")
     ],
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Write this file: NAME.png or NAME.svg.")

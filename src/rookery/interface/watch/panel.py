@@ -1,6 +1,5 @@
 """The panel of a run, live or printed once: figures and tables that fit the terminal."""
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from rookery.interface.formatting import program
+from rookery.interface.live_panel import has_live_display, wait_for_resize
 from rookery.interface.watch import workers
 from rookery.interface.watch.run_status import FINISHED, STOPPED, RunStatus, RunWatcher
 from rookery.interface.watch.run_table import run_table
@@ -33,7 +33,7 @@ def watch_run(path: Path, console: Console, *, once: bool) -> None:
     The last panel stays on the screen.
     """
     watcher = RunWatcher(path)
-    if console.is_terminal and not console.is_dumb_terminal and not once:
+    if has_live_display(console) and not once:
         with suppress(KeyboardInterrupt):
             _follow(watcher, console)
     console.print(RunPanel(watcher.status()))
@@ -44,7 +44,7 @@ def _follow(watcher: RunWatcher, console: Console) -> None:
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while status.state != FINISHED:
             live.update(RunPanel(status, height=console.height, hint=HINT), refresh=True)
-            time.sleep(REFRESH_SECONDS)
+            wait_for_resize(console, REFRESH_SECONDS)
             status = watcher.status()
 
 
