@@ -374,7 +374,8 @@ def watch_live(
 ) -> str:
     """What a terminal gets while something happens between the looks."""
     left = iter(sleeps)
-    monkeypatch.setattr("time.sleep", lambda seconds: next(left)())
+    waiting = "rookery.interface.watch.panel.wait_for_resize"
+    monkeypatch.setattr(waiting, lambda console, seconds: next(left)())
     console = terminal()
     watch_run(folder.path, console, once=False)
     assert isinstance(console.file, io.StringIO)

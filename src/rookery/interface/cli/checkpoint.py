@@ -6,10 +6,17 @@ from typing import Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_run
+
 
 def checkpoint(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Use the run in this folder; it may be training.")
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            autocompletion=complete_run,
+            help="Use the run in this folder; it may be training.",
+        ),
     ],
     name: Annotated[
         str | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_run
 from rookery.interface.cli.settings import AsJson, TrustRules
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ STYLES = {"problem": "bold red", "warning": "bold yellow", "note": "bold"}
 
 def doctor(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Look at the run in this folder; it may train on.")
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            autocompletion=complete_run,
+            help="Look at the run in this folder; it may train on.",
+        ),
     ],
     quick: Annotated[
         bool,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_net
 from rookery.interface.cli.settings import Iteration, TrustRules, find_net
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ def export(
         str,
         typer.Argument(
             metavar="RUN|GAME",
+            autocompletion=complete_net,
             help="Export this run folder, RUN@ITERATION, or the network bundled with a game.",
         ),
     ],

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_game, complete_recipe, complete_run
 from rookery.interface.cli.help import PlainCommand, PlainGroup, examples
 from rookery.interface.cli.settings import TrustRules, check_new_files, whole
 
@@ -48,7 +49,12 @@ def list_games(context: typer.Context) -> None:
 @games.command("check", cls=PlainCommand, epilog=examples("games check"))
 def check(
     name: Annotated[
-        str, typer.Argument(metavar="GAME|FILE", help="Check this game, or this rules file.")
+        str,
+        typer.Argument(
+            metavar="GAME|FILE",
+            autocompletion=complete_game,
+            help="Check this game, or this rules file.",
+        ),
     ],
 ) -> None:
     """Check that a game satisfies the contract; exit with code 1 if not."""
@@ -91,7 +97,12 @@ def new(
 
 @games.command("export", cls=PlainCommand, epilog=examples("games export"))
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Export games of this run folder.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", autocompletion=complete_run, help="Export games of this run folder."
+        ),
+    ],
     pgn: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write PGN to this file; for chess.")
     ] = None,
@@ -141,7 +152,12 @@ def export(
 
 def recipes(
     name: Annotated[
-        str | None, typer.Argument(metavar="RECIPE", help="Show all settings of this recipe.")
+        str | None,
+        typer.Argument(
+            metavar="RECIPE",
+            autocompletion=complete_recipe,
+            help="Show all settings of this recipe.",
+        ),
     ] = None,
 ) -> None:
     """List the recipes, or show all settings of one."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rookery.interface.cli.completion import complete_game, complete_net
 from rookery.interface.cli.settings import (
     AsJson,
     ClusterAddress,
@@ -35,8 +36,13 @@ PLAYERS = (
 
 
 def match(
-    a: Annotated[str, typer.Argument(metavar="A", help=PLAYERS)],
-    b: Annotated[str, typer.Argument(metavar="B", help="Play against this player, named as A.")],
+    a: Annotated[str, typer.Argument(metavar="A", autocompletion=complete_net, help=PLAYERS)],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B", autocompletion=complete_net, help="Play against this player, named as A."
+        ),
+    ],
     games: Annotated[
         int,
         typer.Option(
@@ -45,7 +51,11 @@ def match(
     ] = 100,
     game: Annotated[
         str | None,
-        typer.Option(metavar="GAME", help="Play this game; needed if neither player is a run."),
+        typer.Option(
+            metavar="GAME",
+            autocompletion=complete_game,
+            help="Play this game; needed if neither player is a run.",
+        ),
     ] = None,
     seed: Seed = 1,
     opening_plies: Annotated[

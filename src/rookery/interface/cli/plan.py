@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_game
 from rookery.interface.cli.settings import AsJson, Devices, Minutes, Recipe
 
 if TYPE_CHECKING:
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 def plan(
     game: Annotated[
-        str, typer.Argument(metavar="GAME|FILE", help="Plan a run of this game or rules file.")
+        str,
+        typer.Argument(
+            metavar="GAME|FILE",
+            autocompletion=complete_game,
+            help="Plan a run of this game or rules file.",
+        ),
     ],
     minutes: Minutes = None,
     recipe: Recipe = None,

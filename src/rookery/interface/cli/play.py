@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_net
 from rookery.interface.cli.settings import Devices, Seed, TrustRules, print_device_note, whole
 
 
@@ -18,7 +19,11 @@ class First(StrEnum):
 def play(
     against: Annotated[
         str,
-        typer.Argument(metavar="RUN|GAME", help="Play against this run folder, game, or RUN+RUN."),
+        typer.Argument(
+            metavar="RUN|GAME",
+            autocompletion=complete_net,
+            help="Play against this run folder, game, or RUN+RUN.",
+        ),
     ],
     simulations: Annotated[
         int,

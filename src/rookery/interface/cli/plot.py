@@ -5,13 +5,17 @@ from typing import Annotated, Literal
 
 import typer
 
+from rookery.interface.cli.completion import complete_run
 from rookery.interface.cli.settings import print_note
 from rookery.interface.picture import write_picture
 
 
 def plot(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Plot the runs in these folders.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN", autocompletion=complete_run, help="Plot the runs in these folders."
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Write this file: NAME.png or NAME.svg.")

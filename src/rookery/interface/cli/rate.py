@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rookery.interface.cli.completion import complete_game, complete_net
 from rookery.interface.cli.settings import (
     AsJson,
     ClusterAddress,
@@ -44,7 +45,9 @@ def rate(
     player: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help="Rate RUN, RUN:SIMULATIONS, RUN@ITERATION, or another player."
+            metavar="RUN",
+            autocompletion=complete_net,
+            help="Rate RUN, RUN:SIMULATIONS, RUN@ITERATION, or another player.",
         ),
     ],
     ladder: Annotated[
@@ -57,7 +60,9 @@ def rate(
     game: Annotated[
         str | None,
         typer.Option(
-            metavar="GAME", help="Play this game, if the player has no network; by default chess."
+            metavar="GAME",
+            autocompletion=complete_game,
+            help="Play this game, if the player has no network; by default chess.",
         ),
     ] = None,
     games: Annotated[

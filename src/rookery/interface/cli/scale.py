@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rookery.interface.cli.completion import complete_run
 from rookery.interface.cli.settings import Actors, Devices
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ POLL_SECONDS = 0.1
 
 def scale(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Scale the run in this folder, which is training.")
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            autocompletion=complete_run,
+            help="Scale the run in this folder, which is training.",
+        ),
     ],
     actors: Actors = None,
     trainers: Annotated[

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import typer
 
+from rookery.interface.cli.completion import complete_run
 from rookery.interface.cli.settings import Devices, TrustRules
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def serve(
         list[Path] | None,
         typer.Argument(
             metavar="RUN|FOLDER|RULES",
+            autocompletion=complete_run,
             help="Show these runs, those in these folders, and the games of these rules files; "
             "without any, the runs in the folder runs.",
         ),

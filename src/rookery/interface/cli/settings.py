@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_net, complete_recipe, complete_setting
 from rookery.interface.printable import printable
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
+        autocompletion=complete_setting,
         help="Change a setting, as in --set search.considered=8; repeatable.",
     ),
 ]
@@ -60,6 +62,7 @@ Recipe = Annotated[
     typer.Option(
         "--recipe",
         metavar="NAME",
+        autocompletion=complete_recipe,
         help="Start from the settings of this recipe; see rookery recipes.",
     ),
 ]
@@ -94,6 +97,7 @@ Net = Annotated[
     str,
     typer.Argument(
         metavar="RUN|GAME",
+        autocompletion=complete_net,
         help="Use a run folder, a game with a bundled network, or several averaged as RUN+RUN.",
     ),
 ]

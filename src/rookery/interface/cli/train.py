@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_game, complete_net, complete_run
 from rookery.interface.cli.settings import (
     Actors,
     ClusterAddress,
@@ -32,7 +33,9 @@ def train(
     game: Annotated[
         str,
         typer.Argument(
-            metavar="GAME|FILE", help="Train this game, or the game of this rules file."
+            metavar="GAME|FILE",
+            autocompletion=complete_game,
+            help="Train this game, or the game of this rules file.",
         ),
     ],
     run: Annotated[
@@ -49,6 +52,7 @@ def train(
         typer.Option(
             "--init",
             metavar="RUN|FILE|GAME",
+            autocompletion=complete_net,
             help="Start from the weights of a run, a .safetensors file, or the network bundled "
             "with a game, by default with its shape; what does not fit starts from scratch.",
         ),
@@ -131,7 +135,12 @@ def _planned(start: "Config", minutes: float | None, devices: str) -> "Config":
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Resume the run in this folder.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", autocompletion=complete_run, help="Resume the run in this folder."
+        ),
+    ],
     at: Annotated[
         str | None,
         typer.Option(
@@ -212,7 +221,12 @@ def _folder_at(run: Path, at: str) -> Path:
 
 
 def watch(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Watch the run in this folder.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", autocompletion=complete_run, help="Watch the run in this folder."
+        ),
+    ],
     once: Annotated[bool, typer.Option("--once", help="Print the present state once.")] = False,
 ) -> None:
     """Watch a run that another process trains, or print the state of one."""

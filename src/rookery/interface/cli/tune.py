@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rookery.interface.cli.completion import complete_game
 from rookery.interface.cli.settings import (
     Actors,
     ClusterAddress,
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 def tune(
     game: Annotated[
         str,
-        typer.Argument(metavar="GAME|FILE", help="Tune this game, or the game of this rules file."),
+        typer.Argument(
+            metavar="GAME|FILE",
+            autocompletion=complete_game,
+            help="Tune this game, or the game of this rules file.",
+        ),
     ],
     trials: Annotated[
         int,

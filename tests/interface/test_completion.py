@@ -1,0 +1,88 @@
+"""What a shell completes, asked in this process and in a real bash."""
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from rookery.interface.cli.completion import (
+    complete_game,
+    complete_net,
+    complete_run,
+    complete_setting,
+)
+from rookery.training import RECIPES, apply, setting_names
+from terminals import Terminal
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with runs, rules, and what is neither."""
+    for name in ("runs/first", "runs/second", "tried"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").touch()
+    (tmp_path / "runs/other").mkdir()
+    for name in ("hexapawn.py", "notes.txt"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_games_rules_and_runs_are_completed(workplace: Path) -> None:
+    assert complete_game("con") == ["connect4"]
+    assert complete_game("") == ["chess", "connect4", "tictactoe", "hexapawn.py"]
+    assert complete_game("../") == [] == complete_game("missing/x")
+    assert complete_run("") == ["tried", "runs/first", "runs/second"]
+    assert complete_run("runs/s") == ["runs/second"]
+    assert complete_run(f"{workplace}/t") == [f"{workplace}/tried"]
+    assert complete_net("t") == ["tictactoe", "tried", "runs/first", "runs/second"]
+
+
+def test_every_completed_setting_is_taken() -> None:
+    found = complete_setting("")
+    assert [each.partition("=")[0] for each in found] == setting_names()
+    config = RECIPES["tictactoe-demo"]()
+    refused = []
+    for each in found:
+        try:
+            apply(config, [each])
+        except ValueError as error:
+            refused.append((each, error))
+    assert not refused
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash")
+def test_bash_completes_commands_games_runs_and_settings(
+    environment: dict[str, str], workplace: Path
+) -> None:
+    """A person types and presses the tabulator."""
+    program = workplace / "bin" / "rookery"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rookery "$@"\n')
+    program.chmod(0o755)
+    variables = {
+        **environment,
+        "TERM": "xterm",
+        "PS1": "> ",
+        "PATH": f"{program.parent}:{environment['PATH']}",
+    }
+    with Terminal(["bash", "--norc", "--noprofile"], variables, columns=100) as terminal:
+        terminal.type('eval "$(rookery --show-completion bash)"; echo re""ady\n')
+        terminal.wait_for(lambda text: "\nready" in text)
+        for typed, completed in {
+            "rookery wat": "watch ",
+            "rookery train conn": "connect4 ",
+            "rookery train --reci": "--recipe ",
+            "rookery train tictactoe --recipe tic": "tictactoe-demo ",
+            "rookery play runs/s": "runs/second ",
+            "rookery resume runs/f": "runs/first ",
+            "rookery train tictactoe --set learning.batch_s": "learning.batch_size=",
+        }.items():
+            start = typed.rpartition(" ")[0]
+            terminal.type(f"{typed}\t")
+            terminal.wait_for(lambda text, end=f"{start} {completed}".rstrip(): end in text)
+            terminal.type("\x15")
+        terminal.type("exit\n")
+        terminal.wait()
