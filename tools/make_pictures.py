@@ -3,7 +3,8 @@
     python tools/make_pictures.py            all of them; the run takes a minute on two cores
     python tools/make_pictures.py gpu-waves  some of them
 
-The run is kept in runs/pictures and used again. Needs the extra `plot`.
+The run is kept in runs/pictures and used again; `session` trains one of its own each time. Needs
+the extras `plot` and `dev`.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 
+from animation import record, svg
 from diagrams import DIAGRAMS
 from drawing import FONT, Drawing
 from rich.console import Console
@@ -165,6 +167,12 @@ def plot(*runs: str, what: str) -> str:
     return out.read_text("utf-8")
 
 
+def session() -> str:
+    """Return an animation of a terminal: training, then a game against the result."""
+    title = "A terminal: rookery trains Tic-Tac-Toe in a panel, then plays a game"
+    return svg(record(FOLDER / "session"), title)
+
+
 def diagram(draw: Callable[[], Drawing]) -> str:
     """Return a drawn picture."""
     return draw().svg()
@@ -172,6 +180,7 @@ def diagram(draw: Callable[[], Drawing]) -> str:
 
 REAL: dict[str, Callable[[], str]] = {
     "games": games,
+    "session": session,
     "demo-panel": lambda: panel("tictactoe-demo"),
     "demo-curves": lambda: plot("tictactoe-demo", what="strength,loss"),
     "demo-eval": lambda: terminal("demo-eval", "rookery eval tictactoe-demo"),

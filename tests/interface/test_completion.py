@@ -70,7 +70,7 @@ def test_bash_completes_commands_games_runs_and_settings(
     }
     with Terminal(["bash", "--norc", "--noprofile"], variables, columns=100) as terminal:
         terminal.type('eval "$(rookery --show-completion bash)"; echo re""ady\n')
-        terminal.wait_for(lambda text: "\nready" in text)
+        terminal.wait_for_text("\nready")
         for typed, completed in {
             "rookery wat": "watch ",
             "rookery train conn": "connect4 ",
@@ -82,7 +82,7 @@ def test_bash_completes_commands_games_runs_and_settings(
         }.items():
             start = typed.rpartition(" ")[0]
             terminal.type(f"{typed}\t")
-            terminal.wait_for(lambda text, end=f"{start} {completed}".rstrip(): end in text)
+            terminal.wait_for_text(f"{start} {completed}".rstrip())
             terminal.type("\x15")
         terminal.type("exit\n")
         terminal.wait()
