@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
-import pseudo_terminal  # noqa: E402
+import pseudo_terminal
 
 STALE = "#"
 """What a resize leaves in every cell until the program draws again."""

@@ -118,7 +118,7 @@ def record(folder: Path) -> Recording:
     return recording
 
 
-def svg(recording: Recording, title: str) -> str:
+def animate(recording: Recording, title: str) -> str:
     """Return the animation."""
     spans = list(_spans(recording))
     names = {row: f"r{number}" for number, row in enumerate(dict.fromkeys(s[1] for s in spans))}

@@ -18,7 +18,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 
-from animation import record, svg
+from animation import animate, record
 from diagrams import DIAGRAMS
 from drawing import FONT, Drawing
 from rich.console import Console
@@ -170,7 +170,7 @@ def plot(*runs: str, what: str) -> str:
 def session() -> str:
     """Return an animation of a terminal: training, then a game against the result."""
     title = "A terminal: rookery trains Tic-Tac-Toe in a panel, then plays a game"
-    return svg(record(FOLDER / "session"), title)
+    return animate(record(FOLDER / "session"), title)
 
 
 def diagram(draw: Callable[[], Drawing]) -> str:

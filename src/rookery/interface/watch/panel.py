@@ -9,6 +9,7 @@ from shlex import quote
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -74,17 +75,21 @@ class RunPanel:
             used = len(console.render_lines(table, options.update(width=width)))
             content = Group(table, *draw_all(sections, self._lines_left(used), is_below=True))
         title = Text(f"{self._status.game} in {self._status.path}", style="bold")
-        title.truncate(width - 2, overflow="ellipsis")
-        yield Panel(content, title=title, title_align="left", subtitle=self._subtitle())
+        title.truncate(max(width - 2, 1), overflow="ellipsis")
+        subtitle = self._subtitle()
+        subtitle.truncate(max(width - 2, 1), overflow="ellipsis")
+        if self._height is not None:
+            content = Cropped(content, self._lines_left(0))
+        yield Panel(content, title=title, title_align="left", subtitle=subtitle or None)
 
     def _lines_left(self, used: int) -> int:
         return UNLIMITED_LINES if self._height is None else self._height - FRAME_LINES - used
 
-    def _subtitle(self) -> Text | None:
+    def _subtitle(self) -> Text:
         if self._status.state == STOPPED:
             path = quote(str(self._status.path))
             return Text(f"to resume: {program()} resume {path}", style="dim")
-        return Text(self._hint, style="dim") if self._hint else None
+        return Text(self._hint, style="dim")
 
     def _sections(self) -> list[Section]:
         """Return the tables of workers and notes, in the order shown."""
@@ -101,6 +106,18 @@ class RunPanel:
                 Section(1, len(notes), lambda n: workers.note_table(notes[-n:], in_full=in_full))
             )
         return sections
+
+
+class Cropped:
+    """The first lines of some content, at least one."""
+
+    def __init__(self, content: RenderableType, lines: int) -> None:
+        self._content, self._lines = content, max(lines, 1)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self._content, options)[: self._lines]:
+            yield from line
+            yield Segment.line()
 
 
 def _worker_section(lines: Sequence[object], draw: Callable[[int], RenderableType]) -> Section:
