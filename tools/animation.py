@@ -65,16 +65,18 @@ class Recording:
 
     def type(self, prompt: str, text: str) -> None:
         """Type a line after `prompt`, letter by letter, and press Enter."""
-        for number, letter in enumerate(text, 1):
+        line = prompt
+        for letter in text:
+            line += letter
             self._terminal.type(letter)
-            self._terminal.wait_for(lambda shown, n=number: shown.endswith(prompt + text[:n]))
+            self._terminal.wait_for_end(line.rstrip())
             self.hold(TYPED_SECONDS)
         self.hold(0.4)
         self._terminal.type("\n")
 
     def follow(self, prompt: str) -> None:
         """Show what happens, much faster, until a line has `prompt` and nothing else."""
-        self._terminal.wait_for(lambda shown: not shown.endswith(f"\n{prompt}"))
+        time.sleep(SAMPLE_SECONDS / 4)
         while not self._terminal.text().endswith(f"\n{prompt}"):
             self.hold(SAMPLE_SHOWN)
             time.sleep(SAMPLE_SECONDS)

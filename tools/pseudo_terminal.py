@@ -17,10 +17,9 @@ FAINT, ITALIC = 2, 3
 class Screen(pyte.Screen):
     """A screen that knows faint text, which pyte does not, as italic text, which we never use."""
 
-    def select_graphic_rendition(self, *codes: int, private: bool = False) -> None:
+    def select_graphic_rendition(self, *codes: int) -> None:
         """Change the style of what is drawn next."""
-        shown = (ITALIC if code == FAINT else code for code in codes)
-        super().select_graphic_rendition(*shown, private=private)
+        super().select_graphic_rendition(*(ITALIC if code == FAINT else code for code in codes))
 
 
 class Terminal:
@@ -77,6 +76,10 @@ class Terminal:
     def wait_for_text(self, text: str) -> str:
         """Return the screen once it has `text`."""
         return self.wait_for(lambda shown: text in shown)
+
+    def wait_for_end(self, text: str) -> str:
+        """Return the screen once it ends in `text`."""
+        return self.wait_for(lambda shown: shown.endswith(text))
 
     def wait(self) -> int:
         """Return the exit code of the program once it has ended, and the screen is complete."""

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -74,6 +75,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.stdin = sys.stdin or io.StringIO()  # a process may start without them
     sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     fit_streams()
     sys.exit(run(sys.argv[1:]))
 
@@ -90,7 +92,8 @@ def run(arguments: Sequence[str]) -> int:
         message = explain(error)
         if message is None:
             raise
-        print(f"rookery: {message}", file=sys.stderr)
+        with suppress(OSError):  # nobody may be there to read it
+            print(f"rookery: {message}", file=sys.stderr, flush=True)
         return USAGE
     return code if isinstance(code, int) else 0
 

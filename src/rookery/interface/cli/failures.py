@@ -39,6 +39,8 @@ def _explain_system(error: OSError) -> str | None:
         message = (
             f"cannot use{path}: {error.strerror}; choose another path or change its permissions"
         )
+    elif error.errno:
+        message = f"the system reports: {error.strerror}; check the files and devices in use"
     else:
         return None
     return one_line(message)

@@ -104,7 +104,7 @@ def train(
     rules = load_game(start.game)
     if planned:
         start = _planned(start, minutes, devices)
-    first = read_initial_weights(init, trust_rules=trust_rules) if init else None
+    first = read_initial_weights(init, trust_rules=trust_rules) if init is not None else None
     if first is not None:
         start = replace(start, net=first.weights.header.config)
     where = placement(devices, actors, cluster)
