@@ -63,6 +63,28 @@ def test_a_reader_that_leaves_early_causes_no_traceback(environment: dict[str, s
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        ("--help >/dev/full", 2, "no room left to write"),
+        ("recipes connect4-laptop >/dev/full", 2, "no room left to write"),
+        ("trian 2>&-", 2, ""),
+        ("trian 2>/dev/full", 2, ""),
+        ("recipes >&- 2>&-", 0, ""),
+    ],
+)
+def test_output_that_is_full_or_closed_causes_no_traceback(
+    environment: dict[str, str], line: str, code: int, told: str
+) -> None:
+    command = f"{shlex.quote(sys.executable)} -m rookery {line}"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, timeout=120, env=environment
+    )
+    assert done.returncode == code and told in done.stderr
+    assert len(done.stderr.splitlines()) == (1 if told else 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
@@ -100,12 +122,35 @@ def test_ctrl_c_outside_of_training_is_quiet(
     assert answer.code == 130 and answer.err == ""
 
 
+@pytest.mark.parametrize("moment", ["typer", "rookery.interface.cli.match", "torch"])
+def test_ctrl_c_while_a_command_is_loaded_is_quiet(
+    environment: dict[str, str], moment: str
+) -> None:
+    script = f"""
+import runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {moment!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["rookery", "recipes"]
+runpy.run_module("rookery", run_name="__main__")
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 130 and done.stderr == ""
+
+
 def test_errors_of_the_system_are_explained() -> None:
     for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
         assert "no room left to write run/x" in str(explain(OSError(number, "full", "run/x")))
     denied = explain(PermissionError(errno.EACCES, "Permission denied", "/sealed"))
     assert denied is not None and "cannot use /sealed: Permission denied" in denied
     assert explain(ConnectionError("a bug")) is None
+    broken = explain(OSError(errno.EIO, "Input/output error"))
+    assert broken is not None and broken.startswith("the system reports: Input/output error;")
 
 
 def test_a_message_of_many_lines_becomes_one() -> None:

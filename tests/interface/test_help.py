@@ -34,6 +34,7 @@ def test_help_shows_words_and_examples(
         assert answer.code == 0 and "Examples:" in answer.out
         assert not re.search(r"<\w+>|\b(TEXT|INTEGER|FLOAT|BOOLEAN)\b", answer.out)
         assert max(map(len, answer.out.splitlines())) <= int(columns)
+        assert not re.search(r"<=x|[{}]|\[\[|\.\.\.\.", answer.out), "words, not notation"
         for example in EXAMPLES[name]:
             assert example in answer.out, "on one line, to be copied"
 
