@@ -16,7 +16,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from pseudo_terminal import Screen, Terminal
+from pseudo_terminal import DEADLINE_SECONDS, Screen, Terminal
 from pyte.screens import Char
 from rich.terminal_theme import SVG_EXPORT_THEME as THEME
 
@@ -38,6 +38,10 @@ text {{ font: {size}px ui-monospace, Consolas, 'DejaVu Sans Mono', monospace; wh
 .s {{ animation: none; }}
 .last {{ visibility: visible; }}
 }}"""
+SHELL, MOVE = "$ ", "your move: "
+"""The prompts."""
+ANSWERS = ("1", "hint", "9", "8", "4", "quit")
+"""What is typed in the game, unless it ends before."""
 Row = tuple[Char, ...]
 
 
@@ -74,12 +78,16 @@ class Recording:
         self.hold(0.4)
         self._terminal.type("\n")
 
-    def follow(self, prompt: str) -> None:
-        """Show what happens, much faster, until a line has `prompt` and nothing else."""
-        time.sleep(SAMPLE_SECONDS / 4)
-        while not self._terminal.text().endswith(f"\n{prompt}"):
-            self.hold(SAMPLE_SHOWN)
+    def follow(self) -> str:
+        """Show what happens, much faster, until a line is a prompt, and return the prompt."""
+        end = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < end:
             time.sleep(SAMPLE_SECONDS)
+            for prompt in (SHELL, MOVE):
+                if self._terminal.text().endswith(f"\n{prompt.rstrip()}"):
+                    return prompt
+            self.hold(SAMPLE_SHOWN)
+        raise TimeoutError(self._terminal.text())
 
 
 def _rows(screen: Screen) -> tuple[Row, ...]:
@@ -99,23 +107,24 @@ def record(folder: Path) -> Recording:
     program.chmod(0o755)
     kept = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
     path = f"{program.parent}:{os.environ['PATH']}"
-    env = {**kept, "PATH": path, "PS1": "$ ", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    env = {**kept, "PATH": path, "PS1": SHELL, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
     shell = ["bash", "--norc", "--noprofile"]
     with Terminal(shell, env, columns=COLUMNS, lines=LINES, folder=str(folder)) as terminal:
         terminal.wait_for_text("$")
         recording = Recording(terminal)
         recording.hold(0.8)
-        recording.type("$ ", "rookery train tictactoe")
-        recording.follow("$")
+        recording.type(SHELL, "rookery train tictactoe")
+        recording.follow()
         recording.hold(3.5)
-        recording.type("$ ", "clear")
-        terminal.wait_for(lambda shown: shown == "$")
-        recording.type("$ ", "rookery play runs/tictactoe-1")
-        for move in ("1", "hint", "9", "6"):
-            recording.follow("your move:")
+        recording.type(SHELL, "clear")
+        terminal.wait_for(lambda shown: shown == SHELL.rstrip())
+        recording.type(SHELL, "rookery play runs/tictactoe-1")
+        for answer in ANSWERS:
+            if recording.follow() == SHELL:
+                break
             recording.hold(1.8)
-            recording.type("your move: ", move)
-        recording.follow("your move:")
+            recording.type(MOVE, answer)
+        recording.follow()
         recording.hold(5.0)
     return recording
 
