@@ -16,7 +16,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from pseudo_terminal import DEADLINE_SECONDS, Screen, Terminal
+from pseudo_terminal import Screen, Terminal
 from pyte.screens import Char
 from rich.terminal_theme import SVG_EXPORT_THEME as THEME
 
@@ -38,6 +38,7 @@ text {{ font: {size}px ui-monospace, Consolas, 'DejaVu Sans Mono', monospace; wh
 .s {{ animation: none; }}
 .last {{ visibility: visible; }}
 }}"""
+DEADLINE_SECONDS = 1200
 SHELL, MOVE = "$ ", "your move: "
 """The prompts."""
 ANSWERS = ("1", "hint", "9", "8", "4", "quit")
