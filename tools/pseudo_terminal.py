@@ -93,4 +93,6 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.close(force=True)
+        self.process.terminate(force=True)
+        self._reader.join(DEADLINE_SECONDS)  # closing would wait for its read
+        self.process.close()
