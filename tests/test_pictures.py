@@ -45,6 +45,16 @@ def test_a_picture_is_small_and_loads_nothing(path: Path) -> None:
     assert width > 100 and height > 100
 
 
+def test_the_animation_stops_for_those_who_prefer_less_motion() -> None:
+    text = (ROOT / "docs/pictures/session.svg").read_text("utf-8")
+    start = text.index("@media (prefers-reduced-motion: reduce)")
+    still = text[start : text.index("</style>")]
+    assert "animation: none" in still and ".last { visibility: visible; }" in still
+    last = re.findall(r'<use href="#r\d+" y="[\d.]+" class="s k\d+ last"/>', text)
+    assert len(last) > 10, "the last screen is shown"
+    assert "<animate" not in text and "<set" not in text, "motion that a style cannot stop"
+
+
 @pytest.mark.parametrize("name", sorted(DIAGRAMS))
 def test_a_diagram_is_what_the_script_draws(name: str) -> None:
     message = f"run `python tools/make_pictures.py {name}`"
