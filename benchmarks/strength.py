@@ -3,10 +3,16 @@
     python benchmarks/strength.py connect4 --minutes 2 --devices cuda:0 --seeds 1,2,3 \
         --variant recipe --variant "fast: learning.learning_rate=0.003 learning.final_rate=0.02"
 
-A variant is a name and settings that replace those of the recipe. Variants take turns, seed after
-seed, so that a machine that changes its speed disturbs all alike. A run of RUNS that was measured
-is not run again, and no run begins that would not end within `--within` minutes: the comparison can
-be made in several parts. The first variant is what the others are compared with.
+A variant is a name and settings that replace those of the recipe. The word --plan among them takes
+the settings of `rookery plan`, whose time is taken off the minutes of the run:
+
+    python benchmarks/strength.py connect4 --minutes 5 --seeds 1,2,3 \
+        --variant recipe --variant "planned: --plan"
+
+Variants take turns, seed after seed, so that a machine that changes its speed disturbs all alike. A
+run of RUNS that was measured is not run again, and no run begins that would not end within
+`--within` minutes: the comparison can be made in several parts. The first variant is what the
+others are compared with.
 
 Prints one row per run, then one per variant: the mean of its seeds and its difference from the
 first variant, each with a 95 % interval. Intervals use the spread between the seeds of a variant,
@@ -30,6 +36,8 @@ from heading import print_heading, print_table
 
 MEASURING_SECONDS = 40
 """What starting, and measuring after the run, may take besides the minutes of a run."""
+PLAN = "--plan"
+"""The word of a variant that is planned."""
 MIN_FREEDOM = 3
 """With fewer degrees of freedom an interval says nothing."""
 Figures = dict[str, float]
@@ -41,12 +49,14 @@ class Variant:
 
     name: str
     settings: tuple[str, ...]
+    is_planned: bool = False
 
     @classmethod
     def read(cls, text: str) -> "Variant":
-        """Read "NAME: SETTING=VALUE SETTING=VALUE"."""
-        name, _, settings = text.partition(":")
-        return cls(name.strip(), tuple(settings.split()))
+        """Read "NAME: SETTING=VALUE SETTING=VALUE", with --plan if it is planned."""
+        name, _, words = text.partition(":")
+        settings = tuple(word for word in words.split() if word != PLAN)
+        return cls(name.strip(), settings, PLAN in words.split())
 
 
 def rookery(*words: str, log: Path | None = None) -> str:
@@ -71,13 +81,26 @@ def measured(options: argparse.Namespace, variant: Variant, seed: int) -> Figure
     kept = path.with_suffix(".json")
     if kept.exists():
         return dict(json.loads(kept.read_text()))
-    chosen = [word for setting in (*options.set, *variant.settings) for word in ("--set", setting)]
-    words = ["--run", str(path), "--minutes", str(options.minutes), "--set", f"run.seed={seed}"]
+    planned, minutes = plan(options) if variant.is_planned else ((), options.minutes)
+    settings = (*planned, *options.set, *variant.settings, f"run.seed={seed}")
+    chosen = [word for setting in settings for word in ("--set", setting)]
+    words = ["--run", str(path), "--minutes", str(minutes)]
     devices = ["--devices", options.devices]
     rookery("train", options.game, *words, *devices, *chosen, log=path.with_suffix(".log"))
     found = _match(options, path) if options.against else _errors(options, path)
     kept.write_text(json.dumps(found))
     return found
+
+
+def plan(options: argparse.Namespace) -> tuple[tuple[str, ...], float]:
+    """Return the settings that `rookery plan` proposes, and the minutes that are left to train."""
+    begun = time.monotonic()
+    words = ("--minutes", str(options.minutes), "--devices", options.devices, "--json")
+    choices = json.loads(rookery("plan", options.game, *words))["choices"]
+    left = options.minutes - (time.monotonic() - begun) / 60
+    if left <= 0:
+        raise SystemExit(f"planning took all of the {options.minutes:g} minutes; give more")
+    return tuple(f"{choice['name']}={choice['value']}" for choice in choices), left
 
 
 def _errors(options: argparse.Namespace, path: Path) -> Figures:

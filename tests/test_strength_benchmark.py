@@ -41,6 +41,34 @@ def test_variants_take_turns_and_each_is_first_once(strength: ModuleType) -> Non
     assert order == [("a", 1), ("b", 1), ("b", 2), ("a", 2)]
 
 
+def test_a_planned_variant_trains_with_the_plan_in_the_time_that_is_left(
+    strength: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = list[tuple[str, ...]]()
+    clock = iter([10.0, 40.0])
+
+    def rookery(command: str, *words: str, log: Path | None = None) -> str:
+        called.append((command, *words))
+        if command == "plan":
+            return '{"choices": [{"name": "net.width", "value": 24, "reason": "fits"}]}'
+        row = {"errors": {"percent": 7.5}}
+        return strength.json.dumps({"strength": {"32": {"rows": [row, row]}}})
+
+    monkeypatch.setattr(strength, "rookery", rookery)
+    monkeypatch.setattr(strength.time, "monotonic", lambda: next(clock))
+    options = strength.argparse.Namespace(
+        game="connect4", minutes=2.0, devices="cpu", set=[], runs=tmp_path
+    )
+    options.simulations, options.against = "32", None
+    variant = strength.Variant.read("planned: --plan learning.reuse=2")
+    assert strength.measured(options, variant, 1)["errors, 32"] == 7.5
+    planned, trained, _ = called
+    assert planned[:4] == ("plan", "connect4", "--minutes", "2.0")
+    assert trained[trained.index("--minutes") + 1] == "1.5"
+    chosen = [word for word in trained if "=" in word]
+    assert chosen == ["net.width=24", "learning.reuse=2", "run.seed=1"]
+
+
 def test_matches_are_counted_in_percent_and_kept(
     strength: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

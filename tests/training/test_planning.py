@@ -10,6 +10,7 @@ import torch
 from rookery.base import ConfigError
 from rookery.games import Game, load_game
 from rookery.nets import count_parameters
+from rookery.nets.inference.mps import MpsBackend
 from rookery.training import Config, Plan, apply, plan_run, recipe_for
 from rookery.training.planning import plan as planning
 from rookery.training.planning import speed
@@ -127,6 +128,17 @@ def test_any_length_gives_valid_settings(monkeypatch: pytest.MonkeyPatch, minute
     found = Machine(1e9).plan(monkeypatch, minutes)
     apply(recipe_for("connect4"), [f"{name}={value}" for name, value in found.settings.items()])
     assert all(choice.reason for choice in found.choices) and found.positions >= 1
+
+
+def test_an_apple_gpu_is_named_and_only_evaluates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning on it would fail here: there is none, and the CPU evaluates in its place."""
+    monkeypatch.setattr(MpsBackend, "device", CPU)
+    for name in ("SECONDS", "PLAY_SECONDS", "LEARN_SECONDS"):
+        monkeypatch.setattr(planning, name, 0.0)
+    config = apply(recipe_for("tictactoe"), ["run.minutes=1", "net.width=8", "net.depth=1"])
+    found = plan_run(load_game("tictactoe"), config, device=torch.device("mps"))
+    assert found.machine.device == "Apple GPU"
+    assert "run.actors" not in found.settings
 
 
 def test_a_run_without_length_cannot_be_planned() -> None:

@@ -276,7 +276,8 @@ def _rounded(rows: float) -> int:
 
 
 def _machine(device: torch.device) -> Machine:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    names = {"cpu": "cpu", "mps": "Apple GPU"}
+    name = names.get(device.type) or torch.cuda.get_device_name(device)
     return Machine(name, available_cores(), psutil.virtual_memory().total / 2**30)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 
 from rookery.games import Game
+from rookery.gpu import data_device
 from rookery.replay import ReplayConfig, Window, new_rows
 from rookery.training.config import Config
 from rookery.training.parts import new_learner, new_self_player, new_window
@@ -17,7 +18,7 @@ SEED = 1
 
 def play_speed(game: Game, config: Config, *, device: torch.device, seconds: float) -> float:
     """Return the simulations per second of self-play, search included."""
-    net = new_net(config, game).to(device)
+    net = new_net(config, game).to(data_device(device))
     player = new_self_player(
         game, config, net, device=device, backend=config.run.inference, seed=SEED
     )
@@ -30,6 +31,7 @@ def play_speed(game: Game, config: Config, *, device: torch.device, seconds: flo
 
 def learn_speed(game: Game, config: Config, *, device: torch.device, seconds: float) -> float:
     """Return the rows per second of learning, from the window to the averaged weights."""
+    device = data_device(device)
     learner = new_learner(
         game,
         new_net(config, game).to(device),
