@@ -64,6 +64,13 @@ class Hanging(RankLearner):
         return super()._batch(window, number)
 
 
+def start_when_allowed(channel: Channel, job: TrainerJob) -> None:
+    """Train as soon as the file MAY_START exists; the heart beats meanwhile."""
+    while not Path(os.environ["MAY_START"]).exists():
+        time.sleep(0.05)
+    trainer.trainer(channel, job)
+
+
 def hang_once(channel: Channel, job: TrainerJob) -> None:
     """Train, but hang once, with a beating heart."""
     vars(trainer)["RankLearner"] = Hanging
@@ -99,6 +106,12 @@ class UnreliablePool(TrainerPool):
     """A pool whose trainers fail now and then."""
 
     worker_function = staticmethod(fail_now_and_then)
+
+
+class HeldPool(TrainerPool):
+    """A pool whose trainers, also those that replace others, start when they may."""
+
+    worker_function = staticmethod(start_when_allowed)
 
 
 class HangingPool(TrainerPool):

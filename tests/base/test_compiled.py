@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 import rookery
 from rookery.base import compiled, interpreted
 from rookery.base.compiled import kernel_source, remembered_digest, source_digest
+from rookery.base.kernel_cache import KernelFiles
 from rookery.games import load_game
+from rookery.games.tictactoe import legal
 
 SCRIPT = """
 import json, sys
@@ -53,6 +56,33 @@ def run_kernel(folder: Path, rules: Path | str) -> tuple[int, int, int]:
 def test_a_second_process_loads_the_kernel_from_the_cache(tmp_path: Path) -> None:
     assert run_kernel(tmp_path, "tictactoe") == (9, 0, 1)
     assert run_kernel(tmp_path, "tictactoe") == (9, 1, 0)
+
+
+@pytest.mark.parametrize("kind", [IndexDataCacheFile, KernelFiles])
+def test_two_processes_that_save_at_the_same_time_do_not_mix_their_code(
+    tmp_path: Path, kind: type[IndexDataCacheFile]
+) -> None:
+    """The second one reads the index before the first has saved it, and writes between its files.
+
+    Numba's own cache fails, or this test would show nothing.
+    """
+    first, second = (kind(str(tmp_path), "kernel", ("stamp", 1)) for _ in range(2))
+    save_code, known = first._save_data, second._load_index()
+
+    def save_late(name: str, code: str) -> None:
+        second._load_index = lambda: known
+        second.save("chess", "code for chess")
+        save_code(name, code)
+
+    first._save_data = save_late
+    first.save("connect4", "code for connect4")
+    third = kind(str(tmp_path), "kernel", ("stamp", 1))
+    assert third.load("connect4") in (None, "code for connect4")
+    assert (third.load("chess") == "code for chess") == (kind is KernelFiles)
+
+
+def test_compiled_functions_use_these_files() -> None:
+    assert isinstance(legal._cache._cache_file, KernelFiles)  # type: ignore[attr-defined]
 
 
 def test_an_edit_of_a_users_rules_recompiles_kernels(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from rookery.base.kernel_cache import use_kernel_files
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Index = int | np.int64
 """An integer in compiled code: 64 bits wide in kernels, any int when interpreted."""
@@ -38,15 +40,20 @@ _NAMED_TUPLE = re.compile(r"^class (\w+)\(NamedTuple\)", re.MULTILINE)
 
 def compiled(function: Function) -> Function:
     """Compile a scalar function, except under `interpreted` or NUMBA_DISABLE_JIT."""
-    with _cache_of(function.__module__):
-        return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _cached(numba.njit(cache=True, nogil=True, error_model="numpy"), function)
 
 
 def parallel(function: Function) -> Function:
     """Compile a function whose `numba.prange` loops run on all threads."""
     jit = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+    return _cached(jit, function)
+
+
+def _cached(jit: Callable[[Function], Any], function: Function) -> Function:
     with _cache_of(function.__module__):
-        return cast(Function, jit(function))
+        found = jit(function)
+    use_kernel_files(found)
+    return cast(Function, found)
 
 
 @contextmanager

@@ -21,6 +21,8 @@ Column = NDArray[np.float64]
 FEWEST, MOST, SHARE = 4, 50, 0.25
 """The recent iterations are this share of all, within these bounds; so are the first ones."""
 
+SESSIONS, MEASUREMENTS = ("started", "resumed"), ("strength", "elo")
+"""Kinds of lines."""
 MANY_UPDATES = 1000
 """Until then the network may know nothing yet, also in a healthy run."""
 LARGEST = 1e15
@@ -99,19 +101,49 @@ class Evidence:
 
     @cached_property
     def durations(self) -> Column:
-        """Seconds of every iteration; NaN for the first one of a session, which compiles."""
+        """Seconds of every iteration; NaN where something was done for the first time in a session.
+
+        The first iteration compiles, and so does the first measurement of strength.
+        """
         seconds = self.column("seconds")
         durations = np.diff(seconds, prepend=nan)
-        durations[[first for first in self._sessions if first < len(durations)]] = nan
+        new = [*self._sessions, *self._first_measurements]
+        durations[[number for number in new if number < len(durations)]] = nan
         return np.where(durations > 0, durations, nan)
+
+    @cached_property
+    def measuring(self) -> Column:
+        """Seconds that measurements of strength took since the iteration before."""
+        found = np.zeros(len(self.iterations) + 1)
+        for made, line in self._numbered:
+            took = number_at(line, ["took"]) if line["kind"] in MEASUREMENTS else 0.0
+            found[made] += took if took > 0 else 0.0
+        return found[:-1]  # what was measured after the last iteration is in none
+
+    @cached_property
+    def _numbered(self) -> list[tuple[int, Line]]:
+        """All lines, with how many iterations had been made before each."""
+        found, made = [], 0
+        for line in self.lines:
+            found.append((made, line))
+            made += line["kind"] == "iteration"
+        return found
 
     @cached_property
     def _sessions(self) -> list[int]:
         """How many iterations had been made at the start of each session."""
-        found, made = [], 0
-        for line in self.lines:
-            found += [made] if line["kind"] in ("started", "resumed") else []
-            made += line["kind"] == "iteration"
+        return [made for made, line in self._numbered if line["kind"] in SESSIONS]
+
+    @cached_property
+    def _first_measurements(self) -> list[int]:
+        """How many iterations had been made at the first measurement of each kind per session."""
+        found, missing = [], set[str]()
+        for made, line in self._numbered:
+            if line["kind"] in SESSIONS:
+                missing = set(MEASUREMENTS)
+            elif line["kind"] in missing:
+                missing.remove(line["kind"])
+                found.append(made)
         return found
 
     @property

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.training.doctor.advising import change, do, raise_to
-from rookery.training.doctor.evidence import Evidence, number_at
+from rookery.training.doctor.evidence import Evidence
 from rookery.training.doctor.finding import SHARE, Advice, Figure, Finding, Severity
 
 WAITED = 0.6
@@ -134,7 +134,7 @@ def time_figures(evidence: Evidence) -> tuple[Figure, ...]:
 
 
 def time_shares(evidence: Evidence) -> dict[str, float]:
-    """Return the shares of the run's time, without the first iteration of each session.
+    """Return the shares of the run's time, without iterations that compile.
 
     Where parts overlap, as with actors and on GPUs, there is no rest that is known.
     """
@@ -158,13 +158,7 @@ def _seconds(evidence: Evidence, is_known: NDArray[np.bool_]) -> Iterator[tuple[
     with np.errstate(divide="ignore", invalid="ignore"):
         learning = rows / rate
     yield "learning", float(np.nansum(np.where(np.isfinite(learning), learning, 0)[is_known]))
-    last = evidence.iterations[-1]["iteration"]  # what was measured after it is in no iteration
-    took = [
-        number_at(line, ["took"])
-        for line in evidence.lines
-        if line["kind"] in ("strength", "elo") and line["iteration"] < last
-    ]
-    yield "measuring strength", float(np.nansum(took))
+    yield "measuring strength", float(evidence.measuring[is_known].sum())
 
 
 def _num_actors(evidence: Evidence) -> float:
