@@ -138,7 +138,15 @@ def shortened(recipe: str) -> Config:
 def test_every_recipe_is_healthy(recipe: str, tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", shortened(recipe))
     train(folder, lambda progress: None)
-    assert [each for each in diagnose(folder) if each.severity != Severity.NOTE] == []
+    assert alarms(diagnose(folder)) == []
+    lines = list(Stats(folder.path).lines())
+    for end in range(len(lines)):
+        assert alarms(findings(Evidence(folder.config, lines[:end]))) == [], end
+
+
+def alarms(found: list[Finding]) -> list[Finding]:
+    """Return the findings that are more than notes."""
+    return [each for each in found if each.severity != Severity.NOTE]
 
 
 @pytest.mark.parametrize(
@@ -227,6 +235,33 @@ def test_crafted_lost_time_is_found(crafted: Crafted) -> None:
     found = by_name(crafted({"selfplay.seconds": 1e-3, "learning.rows_per_second": 1e9}))
     assert set(found) == {"lost-time"}
     assert "run.moves" in values(found["lost-time"])
+
+
+def test_crafted_measurements_are_lost_time_except_the_first_which_compiles(
+    healthy: RunFolder,
+) -> None:
+    assert findings(Evidence(healthy.config, measured_after(healthy, {3}))) == []
+    (found,) = findings(Evidence(healthy.config, measured_after(healthy, {3, 6, 9})))
+    (share,) = (each.value for each in found.why if "measuring" in each.label)
+    assert found.name == "lost-time"
+    assert share == pytest.approx(20 / (10 * 2 + 20))  # without iterations 1 and 4
+
+
+def measured_after(run: RunFolder, iterations: set[int]) -> list[dict[str, Any]]:
+    """Return the statistics of a run with iterations of two seconds and measurements of ten."""
+    lines, seconds = list[dict[str, Any]](), 0.0
+    for line in map(deepcopy, Stats(run.path).lines()):
+        lines.append(line)
+        if line["kind"] == "iteration":
+            seconds += 2.0
+            figures = {"seconds": seconds, "selfplay.seconds": 1.9, "learning.rows_per_second": 1e9}
+            for name, value in figures.items():
+                put(line, name, value)
+            if line["iteration"] in iterations:
+                seconds += 10.0
+                measured = {"kind": "strength", "iteration": line["iteration"], "took": 10.0}
+                lines.append({**measured, "seconds": seconds})
+    return lines
 
 
 def test_crafted_stale_data_is_found(crafted: Crafted) -> None:

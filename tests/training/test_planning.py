@@ -99,6 +99,22 @@ def test_the_first_games_end_early_in_a_short_run(monkeypatch: pytest.MonkeyPatc
     assert config.selfplay.games == 8 or first / speed_there < 0.06 * 60
 
 
+@pytest.mark.parametrize("minutes", [1, 60])
+def test_measurements_take_the_share_of_the_time_that_they_take_in_the_recipe(
+    monkeypatch: pytest.MonkeyPatch, minutes: float
+) -> None:
+    start = recipe_for("connect4")
+    found = Machine(1e9).plan(monkeypatch, minutes)
+    config = apply(start, [f"{name}={value}" for name, value in found.settings.items()])
+
+    def positions_between(config: Config) -> int:
+        return config.run.strength_every * config.run.moves * config.selfplay.games
+
+    assert positions_between(config) == pytest.approx(positions_between(start), rel=0.1)
+    never = Machine(1e9).plan(monkeypatch, minutes, "run.strength_every=0")
+    assert "run.strength_every" not in never.settings
+
+
 def test_windows_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Machine(1e12).plan(monkeypatch, 600)
     assert found.settings["replay.window_max"] == pytest.approx(found.positions / 2, abs=1000)

@@ -144,6 +144,7 @@ class _Planner:
         games, speed = self._games(config, best)
         reuse = self._reuse(best.rows_per_second, speed)
         positions = self._positions(speed, best.rows_per_second, reuse)
+        moves = self._moves(int(games.value), positions)
         return Plan(
             recipe=self.recipe.recipe,
             minutes=self.recipe.run.minutes,
@@ -151,7 +152,8 @@ class _Planner:
             choices=(
                 *self._net_choices(best),
                 games,
-                self._moves(int(games.value), positions),
+                moves,
+                *self._pauses(int(games.value) * int(moves.value)),
                 *self._window(positions),
                 reuse,
                 *self._actors(),
@@ -247,6 +249,21 @@ class _Planner:
         moves = min(max(moves, MOVES[0]), MOVES[1])
         iteration = moves * games * self.seconds / positions
         return Choice("run.moves", moves, f"new weights about every {iteration:.1f} seconds")
+
+    def _pauses(self, positions: int) -> list[Choice]:
+        """Choose how many iterations of `positions` lie between checkpoints and measurements.
+
+        Both then take the share of the time that they take in the recipe.
+        """
+        run = self.recipe.run
+        ratio = run.moves * self.recipe.selfplay.games / positions
+        reason = "as many positions as in the recipe"
+        present = {"checkpoint_every": run.checkpoint_every, "strength_every": run.strength_every}
+        return [
+            Choice(f"run.{name}", max(1, round(ratio * every)), reason)
+            for name, every in present.items()
+            if every
+        ]
 
     def _window(self, positions: int) -> tuple[Choice, Choice]:
         row_bytes = sum(array.nbytes for array in new_rows(self.game, 1))
