@@ -21,6 +21,7 @@ Column = NDArray[np.float64]
 FEWEST, MOST, SHARE = 4, 50, 0.25
 """The recent iterations are this share of all, within these bounds; so are the first ones."""
 
+WHOLE = slice(None)
 SESSIONS, MEASUREMENTS = ("started", "resumed"), ("strength", "elo")
 """Kinds of lines."""
 MANY_UPDATES = 1000
@@ -66,12 +67,15 @@ class Evidence:
         """As many iterations from the beginning of the run."""
         return slice(0, self._span)
 
-    def column(self, name: str) -> Column:
-        """Return a figure of every iteration by its path, such as selfplay.games."""
+    def column(self, name: str, part: slice = WHOLE) -> Column:
+        """Return a figure of the iterations of a part by its path, such as selfplay.games."""
         if name not in self._columns:
             path = name.split(".")
-            self._columns[name] = np.array([number_at(line, path) for line in self.iterations])
-        return self._columns[name]
+            found = np.array([number_at(line, path) for line in self.iterations[part]])
+            if part != WHOLE:  # most figures are needed for a few iterations only
+                return found
+            self._columns[name] = found
+        return self._columns[name][part]
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
@@ -83,8 +87,8 @@ class Evidence:
         `by` names the figure that weights it, such as the number of games.
         """
         part = part or self.recent
-        values = self.column(name)[part]
-        weights = self.column(by)[part] if by else np.ones(len(values))
+        values = self.column(name, part)
+        weights = self.column(by, part) if by else np.ones(len(values))
         is_known = np.isfinite(values) & np.isfinite(weights) & (weights > 0)
         if not is_known.any():
             return nan
@@ -92,12 +96,12 @@ class Evidence:
 
     def total(self, name: str, part: slice | None = None) -> float:
         """Return the sum of a figure over a part, by default the recent one."""
-        return float(np.nansum(self.column(name)[part or self.recent]))
+        return float(np.nansum(self.column(name, part or self.recent)))
 
     @cached_property
     def updates(self) -> float:
         """All updates of the run."""
-        return self.total("learning.updates", slice(None))
+        return self.total("learning.updates", WHOLE)
 
     @cached_property
     def durations(self) -> Column:

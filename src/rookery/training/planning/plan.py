@@ -9,7 +9,7 @@ Everything else follows from that network and its speed.
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from math import ceil, log
+from math import ceil, log, sqrt
 from typing import Any
 
 import psutil
@@ -27,8 +27,11 @@ POSITIONS_PER_WEIGHT = 4.0
 """Five minutes of Connect Four on an H200 were as good with 2.7 (width 128, depth 10) as with 7
 (depth 6). Minutes on two cores were best with 4 (width 32), worse with 1 and with 7
 (docs/experiments.md)."""
-SIZES = ((16, 2), (24, 2), (32, 3), (48, 4), (64, 5), (96, 6), (128, 6), (128, 10), (192, 12))
-"""Widths and depths of networks, each with about twice the weights of the one before."""
+SIZES = (
+    *((16, 2), (24, 2), (24, 3), (32, 3), (32, 5), (48, 4), (64, 5), (64, 8), (96, 6)),
+    *((128, 6), (128, 10), (192, 12)),
+)
+"""Widths and depths of networks, each with 1.4 to 2.7 times the weights of the one before."""
 SECONDS = 20.0
 """Nothing further is measured after this time; compiling the game does not count."""
 PLAY_SECONDS, LEARN_SECONDS = 1.2, 0.6
@@ -38,7 +41,9 @@ MAX_LEARNING_SHARE = 0.5
 MIN_REUSE = 1.0
 GAMES_SHARE = 0.05
 """The first games may end after this share of the run: until then nothing can be learned."""
-FAST_ENOUGH = 0.93
+FAST_ENOUGH = 0.85
+"""Of the highest speed: twice as many games take twice as long to end, and the network learns from
+each position twice as late. Some percent of speed are not worth that, and may be chance."""
 ITERATION_SHARE, ITERATION_SECONDS = 0.005, (1.0, 30.0)
 MOVES = (4, 64)
 WINDOW_SHARE, FIRST_SHARE = 0.5, 0.03
@@ -66,6 +71,11 @@ class Trial:
     rows_per_second: float
     positions: int
     """Positions that a run with it would play."""
+
+    @property
+    def ideal_weights(self) -> float:
+        """The weights of the ideal network, if networks are as slow as they have weights."""
+        return sqrt(self.positions * self.weights / POSITIONS_PER_WEIGHT)
 
     @property
     def misfit(self) -> float:
@@ -164,17 +174,15 @@ class _Planner:
         )
 
     def _trials(self) -> list[Trial]:
-        """Measure networks of growing or shrinking size until the ideal one is passed."""
+        """Measure the recipe's network, then the one that seems ideal, until that is measured."""
         nets = [replace(self.recipe.net, width=width, depth=depth) for width, depth in SIZES]
-        nets = sorted({*nets, self.recipe.net}, key=self._count_weights)
-        index = nets.index(self.recipe.net)
-        trials = [self._try(nets[index])]
-        step = 1 if trials[0].positions > POSITIONS_PER_WEIGHT * trials[0].weights else -1
-        while 0 <= (index := index + step) < len(nets) and self._clock() < self._deadline:
-            trials.append(self._try(nets[index]))
-            if trials[-1].misfit > trials[-2].misfit:
-                break
-        return trials
+        weights = {net: self._count_weights(net) for net in {*nets, self.recipe.net}}
+        net, trials = self.recipe.net, dict[NetConfig, Trial]()
+        while net not in trials and (not trials or self._clock() < self._deadline):
+            trials[net] = self._try(net)
+            ideal = trials[net].ideal_weights
+            net = min(weights, key=lambda net: abs(log(weights[net] / ideal)))
+        return list(trials.values())
 
     def _try(
         self,

@@ -9,7 +9,7 @@ part is read from its shards by the others, and later by its replacement.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rookery.games import Game
-from rookery.learning import GroupFailed, Learner, LearningConfig, LearningDiverged, LearnReport
+from rookery.learning import GroupFailed, LearningConfig, LearningDiverged, LearnReport
 from rookery.replay import Window
 from rookery.training.config import Config, to_json
 from rookery.training.trainers import messages
+from rookery.training.trainers.mirror import Check, Mirror
 from rookery.training.trainers.placement import TrainerPlacement
+from rookery.training.trainers.ready import ReadyTrainer, ReadyTrainers
 from rookery.training.trainers.rendezvous import Rendezvous
 from rookery.training.trainers.results import TrainerReport
-from rookery.training.trainers.rows import HeldRows, TrainerRows
+from rookery.training.trainers.rows import TrainerRows
 from rookery.training.trainers.trainer import trainer
 from rookery.workers import (
     Message,
@@ -52,10 +54,7 @@ FIRST_PAUSE = 0.1
 """Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
 FUTILE_GROUPS = 10
 """Groups in a row that may break before their first update."""
-NO_STATE = -1
-"""The updates of a trainer that has no state to continue from."""
 Request = messages.LearnUntil | messages.SendState
-Check = Callable[[], None]
 
 
 class Phase(Enum):
@@ -64,18 +63,6 @@ class Phase(Enum):
     REGROUPING = "for the members to stop, and for trainers to become ready"
     WORKING = "for the members to reply to the requests"
     IDLE = "for the next request"
-
-
-@dataclass
-class _Trainer:
-    """What the pool knows about a trainer that is ready."""
-
-    updates: int = NO_STATE
-    rows: HeldRows = field(default_factory=HeldRows)
-    pending: int = 0
-    """Replies that have not arrived."""
-    heard_at: float = 0.0
-    """When the last reply arrived, or the first request since then was sent."""
 
 
 class TrainerPool:
@@ -102,11 +89,7 @@ class TrainerPool:
         """
         self._whole, self._placement = config, placement
         learning = config.learning.scaled(placement.workers)
-        self._mirror = Learner(game, net, config=learning, seed=config.run.seed)
-        """Holds the trainers' last whole state, which they send now and then, and the averaged
-        network, which they send after every goal; makes no updates of its own."""
-        self._play_arrays = self._mirror.play_arrays()
-        """The averaged network of the last whole state."""
+        self._mirror = Mirror(game, net, config=learning, seed=config.run.seed)
         self.precision, self.updates = self._mirror.precision, 0
         self.config: LearningConfig = replace(learning, precision=self.precision)
         self._settings, self._digest = self._to_settings(), game.digest
@@ -115,9 +98,7 @@ class TrainerPool:
         self._rendezvous = Rendezvous(placement.cluster)
         self._report = TrainerReport(self.config)
         self._phase, self._generation = Phase.REGROUPING, 0
-        self._trainers: dict[int, _Trainer] = {}
-        self._members: list[int] = []
-        """Trainers of the group, by rank."""
+        self._trainers = ReadyTrainers()
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
@@ -170,7 +151,7 @@ class TrainerPool:
             updates,
             rows_per_second=updates * self.config.batch_size / (time.perf_counter() - begun),
             workers=self._pool.stats(with_failed=True),
-            members=self._members,
+            members=self._trainers.members,
         )
 
     def drain(self) -> LearnReport | None:
@@ -181,14 +162,14 @@ class TrainerPool:
         """Return everything that a new learner needs to continue, fetched from the trainers."""
         if self._mirror.updates != self.updates:
             self._fetch_state()
-        return self._kept_state()
+        return self._mirror.state()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned; trainers discard what they have learned since."""
         self._keep_state(arrays)
         self._generation += 1  # replies that are still to arrive do not count
         self._requests = []
-        self._discard_states()
+        self._trainers.discard_states()
         self._phase = Phase.REGROUPING
 
     def set_learning_rate(self, peak: float) -> None:
@@ -239,17 +220,18 @@ class TrainerPool:
         """Learn in this process from now on, from the trainers' last whole state."""
         self.is_alone = True
         self._pool.close()
-        self._keep_state(self._kept_state())
+        self._keep_state(self._mirror.state())
 
     def _learn_alone(
         self, window: Window, num_updates: int, progress: float, check: Check
     ) -> LearnReport:
-        self._mirror.set_learning_rate(self.config.learning_rate)
+        rate = self.config.learning_rate
         try:
-            return self._mirror.learn(window, num_updates, progress=progress, check=check)
+            return self._mirror.learn(
+                window, num_updates, progress=progress, learning_rate=rate, check=check
+            )
         finally:
             self.updates = self._mirror.updates
-            self._play_arrays = self._mirror.play_arrays()
 
     def _to_settings(self) -> str:
         """Return the settings that trainers are started with."""
@@ -257,7 +239,7 @@ class TrainerPool:
 
     def _learn_until(self, goal: int, progress: float, check: Check) -> None:
         """Have the trainers reach a goal; those that have become ready join first."""
-        if self._pool.ready() != self._members:
+        if self._pool.ready() != self._trainers.members:
             self._phase = Phase.REGROUPING
         self._requests = []
         rate, begin = self.config.learning_rate, time.perf_counter()
@@ -284,12 +266,8 @@ class TrainerPool:
         end = time.perf_counter()
         self._next_copy = end + (end - begin) / COPY_SHARE
 
-    def _kept_state(self) -> dict[str, NDArray[Any]]:
-        return {**self._mirror.state(), **self._play_arrays}
-
     def _keep_state(self, arrays: messages.Arrays) -> None:
         self._mirror.restore(arrays)
-        self._play_arrays = self._mirror.play_arrays()
         self.updates = self._mirror.updates
 
     def _carry_out(self, request: Request, check: Check) -> None:
@@ -309,7 +287,7 @@ class TrainerPool:
             self._replace_hung()
             if self._phase is Phase.REGROUPING:
                 self._form_group()
-            elif not self._has_pending_replies():
+            elif not self._trainers.has_pending_replies():
                 self._phase = Phase.IDLE
                 return
             check()
@@ -319,7 +297,7 @@ class TrainerPool:
         match message:
             case Ready():
                 self._forget(number)
-                self._trainers[number] = _Trainer()
+                self._trainers[number] = ReadyTrainer()
             case messages.Diverged():
                 self._phase, self._trainers[number].pending = Phase.REGROUPING, 0
                 if message.generation == self._generation:
@@ -331,8 +309,7 @@ class TrainerPool:
                     self._trainers[number].updates = message.updates
                     self._needs_smaller_parts |= message.is_out_of_memory
             case messages.Joined() | messages.Learned() | messages.TrainerState():
-                self._trainers[number].pending -= 1
-                self._trainers[number].heard_at = time.monotonic()
+                self._trainers[number].note_reply()
                 self._take_reply(number, message)
 
     def _take_reply(self, number: int, reply: Message) -> None:
@@ -343,47 +320,39 @@ class TrainerPool:
             self._report.add(number, reply)
             if reply.result.report is not None:
                 self._futile_groups = 0
-            if number == self._members[0]:
+            if number == self._trainers.members[0]:
                 self._root_reply = reply
 
     def _replace_hung(self) -> None:
         """Replace trainers that should have answered long ago."""
-        now, limit = time.monotonic(), self._policy.start_seconds
+        limit = self._policy.start_seconds
         if self._seconds_per_update and isinstance(self._requests[-1], messages.LearnUntil):
             seconds = self._request_size * self._seconds_per_update
             usual = ANSWER_SECONDS + PATIENCE * seconds
             limit = min(limit, self.config.silence_seconds + usual)
-        for number, known in self._trainers.items():
-            if known.pending and now - known.heard_at > limit:
-                self._pool.fail(number, f"has not answered for {now - known.heard_at:.0f} s")
+        for number, seconds in self._trainers.silent(limit):
+            self._pool.fail(number, f"has not answered for {seconds:.0f} s")
 
     def _forget(self, number: int) -> None:
         """Forget a trainer that is lost, and break its group."""
-        if number in self._members:
+        if number in self._trainers.members:
             has_server = self.config.synchronise == "parameter_server"
-            is_server = has_server and number == self._members[0]
+            is_server = has_server and number == self._trainers.members[0]
             if is_server and self.config.method == "distributed":
-                self._discard_states()  # the server alone had the optimizer's state
-            self._members.remove(number)
+                self._trainers.discard_states()  # the server alone had the optimizer's state
+            self._trainers.members.remove(number)
             self._phase = Phase.REGROUPING
         self._trainers.pop(number, None)
-
-    def _discard_states(self) -> None:
-        for known in self._trainers.values():
-            known.updates = NO_STATE
 
     @property
     def _is_pipeline(self) -> bool:
         """Whether each trainer has a part of the network, so that it takes all of them."""
         return self.config.method == "pipeline"
 
-    def _has_pending_replies(self) -> bool:
-        return any(self._trainers[number].pending for number in self._members)
-
     def _form_group(self) -> None:
         """Form a group of all ready trainers, once the members of the last one have stopped."""
         min_size = self._pool.size() if self._is_pipeline else 1
-        if len(self._trainers) < min_size or self._has_pending_replies():
+        if len(self._trainers) < min_size or self._trainers.has_pending_replies():
             return
         if self._needs_smaller_parts:
             self._split_batches(len(self._trainers))
@@ -391,14 +360,15 @@ class TrainerPool:
         if self._futile_groups > FUTILE_GROUPS:
             raise GroupFailed(f"trainers cannot learn together: {self._break_reason}")
         self._generation += 1
-        self._members, self._phase = sorted(self._trainers), Phase.WORKING
-        self._rows.deal(self._members, self._placement.workers)
+        self._trainers.form_group()
+        self._phase = Phase.WORKING
+        self._rows.deal(self._trainers.members, self._placement.workers)
         source = self._choose_source()
-        for rank, number in enumerate(self._members):
+        for rank, number in enumerate(self._trainers.members):
             invitation = messages.JoinGroup(
                 generation=self._generation,
                 rank=rank,
-                size=len(self._members),
+                size=len(self._trainers.members),
                 source=source,
                 backend=self._placement.backend,
                 silence_seconds=self.config.silence_seconds,
@@ -424,15 +394,15 @@ class TrainerPool:
 
     def _choose_source(self) -> int:
         """Return the rank with the most updates; if the mirror has more, the root gets them."""
-        updates = [self._trainers[number].updates for number in self._members]
-        if self._is_pipeline or max(updates) < self._mirror.updates:
-            self._pool.send(self._members[0], messages.RestoreState(self._kept_state()))
+        rank, updates = self._trainers.most_updates()
+        if self._is_pipeline or updates < self._mirror.updates:
+            self._pool.send(self._trainers.members[0], messages.RestoreState(self._mirror.state()))
             return 0
-        return updates.index(max(updates))
+        return rank
 
     def _send_request(self, request: Request) -> None:
         """Send a request to all members, and the rows that they need for it."""
-        for number in self._members:
+        for number in self._trainers.members:
             if isinstance(request, messages.LearnUntil):
                 missing = self._rows.missing(number, self._trainers[number].rows)
                 if missing is not None:
@@ -441,10 +411,7 @@ class TrainerPool:
 
     def _send(self, number: int, message: Message) -> None:
         """Send a message that a trainer replies to."""
-        known = self._trainers[number]
-        if not known.pending:
-            known.heard_at = time.monotonic()
-        known.pending += 1
+        self._trainers[number].note_request()
         self._pool.send(number, message)
 
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
