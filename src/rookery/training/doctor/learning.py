@@ -91,7 +91,7 @@ def rate_too_low(evidence: Evidence) -> Finding | None:
 
 def overfitting(evidence: Evidence) -> Finding | None:
     """Every row is learned from many times."""
-    uses = rows_per_new_row(evidence)
+    uses, reuse = rows_per_new_row(evidence), evidence.config.learning.reuse
     if not uses > MANY_USES:
         return None
     return Finding(
@@ -102,7 +102,7 @@ def overfitting(evidence: Evidence) -> Finding | None:
             Figure("rows learned from per new row", uses, "", f"at most {MANY_USES:g}"),
             Figure("value accuracy on these rows", _loss(evidence, "value_accuracy"), SHARE),
         ),
-        (change(evidence.config, "learning.reuse", 3, "learn from every row less often"),),
+        (change(evidence.config, "learning.reuse", min(3, reuse), "learn from rows less often"),),
     )
 
 
