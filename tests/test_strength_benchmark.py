@@ -1,6 +1,7 @@
 """The intervals and the order of runs of `benchmarks/strength.py`."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -52,7 +53,7 @@ def test_a_planned_variant_trains_with_the_plan_in_the_time_that_is_left(
         if command == "plan":
             return '{"choices": [{"name": "net.width", "value": 24, "reason": "fits"}]}'
         row = {"errors": {"percent": 7.5}}
-        return strength.json.dumps({"strength": {"32": {"rows": [row, row]}}})
+        return json.dumps({"strength": {"32": {"rows": [row, row]}}})
 
     monkeypatch.setattr(strength, "rookery", rookery)
     monkeypatch.setattr(strength.time, "monotonic", lambda: next(clock))

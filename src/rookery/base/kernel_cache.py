@@ -28,7 +28,7 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no typ
 
 def use_kernel_files(function: Any) -> None:
     """Have a function that Numba compiles and caches use these files; others stay as they are."""
-    cache = getattr(function, "_cache", None)
+    cache: Any = getattr(function, "_cache", None)
     if isinstance(found := getattr(cache, "_cache_file", None), IndexDataCacheFile):
         base = found._index_name.removesuffix(".nbi")
         cache._cache_file = KernelFiles(found._cache_path, base, found._source_stamp)
