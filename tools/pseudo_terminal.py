@@ -6,6 +6,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import pyte
 from ptyprocess import PtyProcess
@@ -89,7 +90,7 @@ class Terminal:
         signal = self.process.signalstatus
         return int(self.process.exitstatus) if signal is None else -int(signal)
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

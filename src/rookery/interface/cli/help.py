@@ -64,7 +64,7 @@ class _PlainHelp:
             param.display_type_rich = partial(_word, param)
             param._get_number_range_help_str = str  # errors name the limits
             if isinstance(param, TyperArgument):
-                param._usage_display_name = partial(_in_usage, param)
+                param._usage_display_name = partial(_in_usage, param)  # type: ignore[method-assign]
         return params
 
 
