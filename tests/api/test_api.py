@@ -102,13 +102,15 @@ def test_without_simulations_the_network_alone_decides() -> None:
         logits = np.tile(np.eye(9, dtype=np.float32)[7] * 5, (len(planes), 1))
         return logits, np.tile(np.array([0.5, 0.3, 0.2], np.float32), (len(planes), 1))
 
-    board = rk.Board("tictactoe", "1425")  # 3 wins, which the network does not know
+    board = rk.Board("tictactoe", "15")
     found = rk.analyse(board, prefers_cell_8, simulations=0)
     assert (found.move, set(found.visits.values())) == ("8", {0})
     assert found.wdl == pytest.approx((0.5, 0.3, 0.2), abs=1e-6)
-    assert found.policy["8"] == pytest.approx(np.exp(5) / (np.exp(5) + 4), abs=1e-5)
+    assert found.policy["8"] == pytest.approx(np.exp(5) / (np.exp(5) + 6), abs=1e-5)
     out = rk.search(np.stack([board.state]), prefers_cell_8, simulations=0, game=board.game)
     assert out.actions.tolist() == [7] and out.values[0] == pytest.approx(0.3, abs=1e-6)
+    winning = rk.Board("tictactoe", "1425")  # the rules alone tell that 3 wins
+    assert rk.analyse(winning, prefers_cell_8, simulations=0).move == "3"
 
 
 def test_a_batch_of_states_is_searched_as_arrays() -> None:

@@ -93,7 +93,7 @@ def test_output_that_is_full_or_closed_causes_no_traceback(
         (["train", "tictactoe", "--minutes", "soon"], "--minutes"),
         (["match", "random"], "Missing argument"),
         (["play", "tictactoe", "--first", "you"], "you"),
-        (["analyse", "run", "--simulations", "0"], "simulations"),
+        (["analyse", "run", "--simulations", "-1"], "simulations"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(

@@ -59,7 +59,7 @@ def test_a_setting_out_of_range_creates_nothing(
         (["eval", "connect4", "--simulations"], "--simulations", "from 0 to 100,000"),
         (["eval", "connect4", "--iteration"], "--iteration", "from 0 to 1,000,000,000"),
         (["eval", "connect4", "--workers"], "--workers", "from 0 to 1,024, or auto"),
-        (["analyse", "connect4", "--simulations"], "--simulations", "from 1 to 100,000"),
+        (["analyse", "connect4", "--simulations"], "--simulations", "from 0 to 100,000"),
         (["play", "tictactoe", "--simulations"], "--simulations", "from 0 to 100,000"),
         (["play", "tictactoe", "--seed"], "--seed", "from 0 to 9,"),
         (["export", "connect4", "x.onnx", "--iteration"], "--iteration", "from 0 to "),

@@ -110,7 +110,7 @@ def test_iterations_replace_the_time_limit_unless_it_is_given_too(
     answer = rookery(
         "train", "tictactoe", "--run", run, *tiny[2:], *limits, *minutes, "--iterations", 1
     )
-    assert answer.code == 0 and "1 iterations" in answer.out
+    assert answer.code == 0 and "1 iteration," in answer.out
     assert (config_of(run)["run"]["iterations"], config_of(run)["run"]["minutes"]) == (1, kept)
     assert rookery("resume", run, "--iterations", 2).code == 0, "in total, not in addition"
     assert kinds(run).count("iteration") == 2

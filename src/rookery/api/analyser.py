@@ -96,7 +96,7 @@ def analyse(
 
     `net` is a network, its name, or any function from planes [B, P, H, W] to logits [B, A] and
     win-draw-loss probabilities [B, 3]. Without one, all moves and results are equally likely.
-    With `simulations=0` the network alone decides.
+    With `simulations=0` the network alone decides, unless a move wins at once.
     """
     asked = [boards] if isinstance(boards, Board) else list(boards)
     if not asked:

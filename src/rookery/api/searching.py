@@ -49,7 +49,7 @@ def search(
 
     `net` may be any function from planes [B, P, H, W] to logits [B, A] and win-draw-loss
     probabilities [B, 3], or None as in `analyse`; then `game` says which game it is.
-    With `simulations=0` the network alone decides.
+    With `simulations=0` the network alone decides, unless a move wins at once.
     `repetitions` are the positions before the states, in games that count them.
     """
     check_simulations(simulations)
