@@ -36,7 +36,7 @@ PROBES = {
 EXPECTATIONS = (
     re.compile(r"expected (?:a number (?=from))?(.+?)(?:: with .*)?$"),
     re.compile(r"input should be (.+), got "),
-    re.compile(r"known: (.+)$"),
+    re.compile(r"known: (.+?)(?:\. .*)?$"),
 )
 
 

@@ -135,9 +135,9 @@ def _read_header(entry: dict[str, Any], source: str) -> WeightsHeader:
     try:
         game = dict(entry["game"], planes_shape=tuple(entry["game"]["planes_shape"]))
         header = WeightsHeader(GameSpec(**game), NetConfig(**entry["config"]), entry["step"])
-    except UnknownName as error:  # a network of the user, whose module is not imported
-        raise ConfigError(f"{source}: {error}") from error
     except ConfigError as error:
+        if isinstance(error, UnknownName) and isinstance(entry["config"]["kind"], str):
+            raise ConfigError(f"{source}: {error}") from error  # the user's own, not imported
         raise damaged(source, str(error)) from error
     except MALFORMED as error:
         raise damaged(source) from error
