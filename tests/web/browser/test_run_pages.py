@@ -149,7 +149,9 @@ def test_a_run_is_started_stopped_and_resumed_from_the_page(visit_run: Visit, fo
 def test_a_finished_run_is_readable_everywhere(visit_run: Visit, scheme: str, width: int) -> None:
     page = visit_run("#/runs/measured", width=width, color_scheme=scheme)
     expect(page.locator(".tile", has_text="Strength")).to_contain_text("moves that lose game value")
-    expect(page.get_by_role("figure", name="Elo").locator("canvas")).to_be_visible()
+    elo = page.get_by_role("figure", name="Elo")
+    elo.scroll_into_view_if_needed()  # charts are drawn when they come near
+    expect(elo.locator("canvas")).to_be_visible()
     expect(page.locator(".run-settings")).to_contain_text("net.width")
     check(page)
     page.get_by_role("radio", name="Minutes").check()
@@ -176,8 +178,9 @@ def test_a_run_of_many_iterations_opens_soon(browser: Browser, pages: str) -> No
 @pytest.mark.parametrize("width", [NARROW, 1600])
 def test_no_label_of_a_chart_is_cut_off(visit_run: Visit, name: str, width: int) -> None:
     page = visit_run(f"#/runs/{name}", width=width)
-    canvas = page.get_by_role("figure", name="Losses").locator("canvas")
-    canvas.scroll_into_view_if_needed()
+    figure = page.get_by_role("figure", name="Losses")
+    figure.scroll_into_view_if_needed()  # charts are drawn when they come near
+    canvas = figure.locator("canvas")
     assert not canvas.evaluate(EDGE)
     page.get_by_role("radio", name="Minutes").check()
     assert not canvas.evaluate(EDGE)

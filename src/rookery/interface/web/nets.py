@@ -80,7 +80,8 @@ def _fastest(ref: NetRef, devices: str) -> Net:
     The measurement of `auto` would disturb the searches of others for seconds.
     """
     plain = Net(replace(ref, inference="float32"), devices=devices)
-    if find_device(devices).type != "cpu" or not is_int8_supported() or ref.partners:
+    is_on_cpu = devices == "cpu" or (devices == "auto" and find_device(devices).type == "cpu")
+    if not is_on_cpu or not is_int8_supported() or ref.partners:
         return plain
     short = Net(replace(ref, inference="int8"), devices=devices)
     boards = ref.game.planes(ref.game.random_states(MEASURED_ROWS, seed=0))
