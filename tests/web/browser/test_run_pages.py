@@ -157,10 +157,10 @@ def test_a_finished_run_is_readable_everywhere(visit_run: Visit, scheme: str, wi
     page.get_by_role("radio", name="Minutes").check()
     page.get_by_label("Logarithmic").check()
     page.get_by_label("Smoothing").fill("0.5")
-    page.get_by_role("figure", name="Losses").hover()
-    expect(page.get_by_role("figure", name="Losses").locator(".chart-legend")).to_contain_text(
-        "minute"
-    )
+    losses = page.get_by_role("figure", name="Losses")
+    losses.scroll_into_view_if_needed()
+    losses.locator(".u-over").hover()
+    expect(losses.locator(".chart-legend")).to_contain_text("minute")
 
 
 def test_a_run_of_many_iterations_opens_soon(browser: Browser, pages: str) -> None:

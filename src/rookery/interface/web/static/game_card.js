@@ -19,6 +19,7 @@ export class GameCard {
     placeholder: "Type a move",
     autocomplete: "off",
     spellcheck: "false",
+    disabled: true,
   });
 
   /** `actions` has a function per tool, `pick(ply)`, and `type(text)`: whether that was a move. */
@@ -52,8 +53,9 @@ export class GameCard {
     return h("form", { class: "move-form", onsubmit }, this.#typed, go);
   }
 
-  /** Say how the game stands. */
+  /** Say how the game stands; from then on moves can be typed. */
   say(text, isOver) {
+    this.#typed.disabled = false;
     this.status.textContent = text;
     this.status.classList.toggle("over", isOver);
   }
