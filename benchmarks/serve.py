@@ -32,6 +32,8 @@ from heading import print_heading, print_table
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
+from rookery.base import available_cores
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("replies", "load", "run", "hostile", "training")
 SIMULATIONS = 100
@@ -228,6 +230,7 @@ def usage(process: psutil.Process) -> dict[str, float]:
 def measure_training(minutes: float, pairs: int) -> None:
     """Print positions per second of runs without and with a watching server."""
     speeds: dict[bool, list[float]] = {False: [], True: []}
+    shares = list[float]()
     for pair in range(2 * pairs):
         is_watched = pair % 4 in (1, 2)  # both orders
         with tempfile.TemporaryDirectory() as folder:
@@ -236,8 +239,11 @@ def measure_training(minutes: float, pairs: int) -> None:
             command += ["--minutes", str(minutes)]
             training = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             if is_watched:
-                with serving(folder) as (_, address):
+                with serving(folder) as (process, address):
+                    before, begin = sum(process.cpu_times()[:2]), time.perf_counter()
                     asyncio.run(watch(address, training))
+                    used = sum(process.cpu_times()[:2]) - before
+                    shares.append(used / (time.perf_counter() - begin) / available_cores())
             training.wait()
             speeds[is_watched].append(positions_per_second(run))
     for is_watched, found in speeds.items():
@@ -246,6 +252,7 @@ def measure_training(minutes: float, pairs: int) -> None:
         print(f"{name}: {statistics.mean(found):.1f} positions/s ({numbers})")
     change = statistics.mean(speeds[True]) / statistics.mean(speeds[False]) - 1
     print(f"difference: {100 * change:+.2f} %")
+    print("the server used", ", ".join(f"{100 * each:.2f} %" for each in shares), "of all cores")
 
 
 async def watch(address: str, training: "subprocess.Popen[bytes]") -> None:
