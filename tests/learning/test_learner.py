@@ -41,16 +41,18 @@ def same_bits(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
     )
 
 
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_ten_updates_equal_five_saved_restored_and_five_more(
-    tmp_path: Path, tictactoe: Game, make_learner: Callable[..., Learner], window: Window
+    tmp_path: Path, make_learner: Callable[..., Learner], window: Window, optimizer: str
 ) -> None:
-    whole = make_learner()
+    config = replace(CONFIG, optimizer=optimizer)
+    whole = make_learner(config)
     whole.learn(window, 10, progress=0.3)
 
-    first = make_learner()
+    first = make_learner(config)
     first.learn(window, 5, progress=0.3)
     write_arrays(tmp_path / "learner", first.state())
-    second = make_learner(net_seed=77)
+    second = make_learner(config, net_seed=77)
     second.restore(read_arrays(tmp_path / "learner")[0])
     assert not same_bits(second.state(), whole.state())
     second.learn(window, 5, progress=0.3)
@@ -67,6 +69,22 @@ def test_an_untouched_learner_restores_into_an_untouched_learner(
     for learner in (first, second):
         learner.learn(window, 2, progress=0.0)
     assert same_bits(first.state(), second.state())
+
+
+def test_another_optimizer_continues_with_the_weights_and_new_moments(
+    make_learner: Callable[..., Learner], window: Window
+) -> None:
+    first, second = make_learner(), make_learner(replace(CONFIG, optimizer="muon"))
+    first.learn(window, 5, progress=0.3)
+    second.restore(first.state())
+    assert second.updates == 5
+    assert same_bits(second.play_arrays(), first.play_arrays())
+    before = first.learn(window, 1, progress=0.3).losses
+    assert second.learn(window, 1, progress=0.3).losses.total == pytest.approx(before.total)
+    moments = {name for name in second.state() if name.startswith("optimizer.")}
+    assert "optimizer.conv.weight.momentum" in moments
+    assert "optimizer.policy.weight.exp_avg" in moments
+    assert "optimizer.conv.weight.exp_avg" not in moments
 
 
 def test_the_state_of_another_net_is_refused(

@@ -24,6 +24,7 @@ METHODS = {
 SYNCHRONISE = ("all_reduce", "gather_broadcast", "parameter_server")
 COMPRESS = ("none", "fp16", "bf16", "powersgd", "topk")
 SCALING = ("none", "linear", "sqrt")
+OPTIMIZERS = ("adamw", "muon")
 PRECISIONS = ("auto", "bfloat16", "float32")
 NOT_IN_PIPELINE = (
     "scaling",
@@ -118,8 +119,11 @@ class LearningConfig:
     """Parts in which a batch is computed, to save memory; batch norm sees one part at a time."""
     reuse: float = 3.0
     """Rows trained on per new row of self-play."""
+    optimizer: str = "adamw"
+    """adamw, or muon: convolutions by Muon, which makes their steps orthogonal, the rest by
+    AdamW."""
     learning_rate: float = 1e-3
-    """Peak learning rate of AdamW."""
+    """Peak learning rate of the optimizer."""
     warmup_updates: int = 100
     """Updates over which the learning rate rises from zero."""
     final_rate: float = 0.1
@@ -127,7 +131,7 @@ class LearningConfig:
     decay_share: float = 1.0
     """Share of the run, at its end, in which the learning rate falls; constant before."""
     weight_decay: float = 1e-4
-    """Weight decay of AdamW; biases and norms do not decay."""
+    """Weight decay of the optimizer; biases and norms do not decay."""
     clip_norm: float = 4.0
     """Maximum norm of the gradient."""
     value_weight: float = 1.0
@@ -150,6 +154,7 @@ class LearningConfig:
     def __post_init__(self) -> None:
         _check_name("method", self.method, METHODS)
         _check_name("precision", self.precision, PRECISIONS)
+        _check_name("optimizer", self.optimizer, OPTIMIZERS)
         _check_name("scaling", self.scaling, SCALING)
         _check_name("synchronise", self.synchronise, SYNCHRONISE)
         _check_name("compress", self.compress, COMPRESS)

@@ -23,6 +23,7 @@ from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
 from rookery.learning.gradients import GradientComputer
+from rookery.learning.optimizer import NetOptimizer
 from rookery.learning.precision import choose_precision
 from rookery.learning.report import LearnReport, LossMeans, as_row, loss_means
 from rookery.learning.schedule import ema_decay, learning_rate
@@ -70,7 +71,7 @@ class BaseLearner(ABC):
         )
         self.updates = 0
         self._average = WeightEma(self.net)
-        self._optimizer = _optimizer(self.net, config)
+        self._optimizer = self._new_optimizer()
         self._gradients = GradientComputer(self.net, config=config, precision=self.precision)
         self.offsets = np.arange(config.batch_size)
         """Which rows of a batch this learner computes."""
@@ -92,8 +93,7 @@ class BaseLearner(ABC):
 
     def set_rate(self, rate: float | Tensor) -> None:
         """Set the learning rate of the next step."""
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
+        self._optimizer.set_rate(rate)
 
     def step(self, batch: Batch) -> Tensor:
         """Change the weights by one step; return `LossMeans` as a tensor, maybe not yet there."""
@@ -144,10 +144,11 @@ class BaseLearner(ABC):
         self.updates = int(updates)
         if not 0 <= self.updates < MOST_UPDATES:
             raise FileDamaged(f"the learner has made {self.updates} updates; restore it")
-        self._optimizer = _optimizer(self.net, self.config)
+        self._optimizer = self._new_optimizer()
         if self.updates > 0:
-            states.fill_optimizer(self._optimizer, self.net, arrays=arrays)
-        if unknown := arrays.keys() - BaseLearner.state(self).keys():
+            self._optimizer.fill(arrays)
+        known = BaseLearner.state(self).keys() | self._optimizer.possible_names()
+        if unknown := arrays.keys() - known:
             raise FileDamaged(f"the learner has no {min(unknown)}; restore it from a copy")
 
     def _tensors(self) -> dict[str, Tensor]:
@@ -155,8 +156,16 @@ class BaseLearner(ABC):
         return {
             **states.net_tensors("net", self.net),
             **states.net_tensors("play", self._average.net),
-            **states.optimizer_tensors(self._optimizer, self.net),
+            **self._optimizer.tensors(),
         }
+
+    def _new_optimizer(self) -> NetOptimizer:
+        return NetOptimizer(
+            self.net,
+            name=self.config.optimizer,
+            learning_rate=self.config.learning_rate,
+            weight_decay=self.config.weight_decay,
+        )
 
     def _clip(self) -> Tensor:
         """Scale down a gradient whose norm is too large; return the norm before."""
@@ -228,16 +237,3 @@ class Learner(BaseLearner):
         self.follow(ema_decay(self.updates, self.config.ema))
         self.updates += 1
         return means
-
-
-def _optimizer(net: nn.Module, config: LearningConfig) -> torch.optim.AdamW:
-    """Return AdamW; biases and the scales of norms do not decay."""
-    matrices = [weight for weight in net.parameters() if weight.ndim >= 2]
-    vectors = [weight for weight in net.parameters() if weight.ndim < 2]
-    groups = [
-        {"params": matrices, "weight_decay": config.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(
-        groups, lr=config.learning_rate, fused=True, capturable=matrices[0].is_cuda
-    )

@@ -18,15 +18,6 @@ def net_tensors(prefix: str, net: nn.Module) -> dict[str, Tensor]:
     return {f"{prefix}.{name}": tensor for name, tensor in net.state_dict().items()}
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer, net: nn.Module) -> dict[str, Tensor]:
-    """Return the optimizer's moments and counters as `optimizer.weight.moment`."""
-    return {
-        f"optimizer.{name}.{key}": tensor
-        for name, weight in net.named_parameters()
-        for key, tensor in optimizer.state[weight].items()
-    }
-
-
 def to_arrays(tensors: Mapping[str, Tensor]) -> Arrays:
     """Return copies in host memory."""
     return {name: _array(tensor) for name, tensor in tensors.items()}
@@ -36,23 +27,6 @@ def fill_net(prefix: str, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]])
     """Copy the arrays of `net_tensors` into `net`, in place."""
     for name, tensor in net.state_dict().items():
         fill(tensor, f"{prefix}.{name}", arrays)
-
-
-def fill_optimizer(
-    optimizer: torch.optim.AdamW, net: nn.Module, *, arrays: Mapping[str, NDArray[Any]]
-) -> None:
-    """Restore the arrays of `optimizer_tensors`; moments get the memory format of their weights.
-
-    A weight that was frozen so far has no moments.
-    """
-    for name, weight in net.named_parameters():
-        if f"optimizer.{name}.step" not in arrays:
-            continue
-        slots = {"step": torch.zeros((), dtype=torch.float32, device=weight.device)}
-        slots |= {key: torch.empty_like(weight).detach() for key in ("exp_avg", "exp_avg_sq")}
-        for key, tensor in slots.items():
-            fill(tensor, f"optimizer.{name}.{key}", arrays)
-        optimizer.state[weight] = slots
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:
