@@ -8,7 +8,7 @@ whose most likely move is another one, over positions of random games.
 """
 
 import argparse
-import time
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,23 +16,13 @@ from heading import print_heading, print_table
 from numpy.typing import NDArray
 
 import rookery as rk
-from rookery.nets import MEASURED_ROWS, CpuEvaluator, NetConfig, build_net
+from rookery.nets import MEASURED_ROWS, CpuEvaluator, NetConfig, best_seconds, build_net
 
 GAME = "connect4"
 BUNDLED = ("connect4", "chess")
-ROUNDS, CALLS = 3, 5
+ROUNDS = 3
 TESTED = 512
 Floats = NDArray[np.float32]
-
-
-def best_seconds(evaluator: CpuEvaluator, rows: Floats) -> float:
-    """Return the time of the fastest call."""
-    found = []
-    for _ in range(CALLS):
-        begin = time.perf_counter()
-        evaluator(rows)
-        found.append(time.perf_counter() - begin)
-    return min(found)
 
 
 def measure_speed(width: int, depth: int, counts: list[int]) -> list[list[str]]:
@@ -49,7 +39,7 @@ def measure_speed(width: int, depth: int, counts: list[int]) -> list[list[str]]:
         rates: dict[str, float] = {"float32": 0.0, "int8": 0.0}
         for _ in range(ROUNDS):
             for name, evaluator in (("float32", plain), ("int8", short)):
-                seconds = best_seconds(evaluator, rows)
+                seconds = best_seconds(partial(evaluator, rows))
                 rates[name] = max(rates[name], count / seconds)
         ratio = rates["int8"] / rates["float32"]
         figures = [f"{rates['float32']:,.0f}", f"{rates['int8']:,.0f}", f"{ratio:.2f}"]

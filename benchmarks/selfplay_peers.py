@@ -1,8 +1,9 @@
 """Self-play of Connect Four on one core: Rookery, mctx with pgx, alpha-zero-general.
 
-Everybody plays with a residual net of width 32 and depth 3 (an untrained one: every move is
-equally good to it), 32 simulations per move, and the whole loop is timed: search, moves, new games,
-training samples brought to the host. Compiling and the first games are not.
+Everybody plays with a residual net, of width 32 and depth 3 unless `--net` says otherwise (an
+untrained one: every move is equally good to it), 32 simulations per move, and the whole loop is
+timed: search, moves, new games, training samples brought to the host. Compiling and the first games
+are not.
 
     mctx                Gumbel search on pgx's rules with auto-reset, one compiled scan; the better
                         of batches 64 and 256 and of float32 and bfloat16; batch norm folded
@@ -10,10 +11,12 @@ training samples brought to the host. Compiling and the first games are not.
                         folded float32 net in torch; a checkout of
                         github.com/suragnair/alpha-zero-general that you make yourself
     rookery             our self-play
+    rookery in 8 bits   the same with `run.inference=int8`, on x86 processors
 
 Each contestant is a process of its own, bound to one core. They take turns, in several rounds.
 
-    python benchmarks/selfplay_peers.py --peers-python PYTHON --alpha-zero-general DIR
+    python benchmarks/selfplay_peers.py --peers-python PYTHON --alpha-zero-general DIR \
+        [--net 64x4]
 
 PYTHON is an interpreter with jax, mctx and pgx; a contestant whose option is missing is left out.
 """
@@ -44,7 +47,8 @@ from mctx_pgx import (
 )
 
 SIMULATIONS = 32
-WIDTH, DEPTH = 32, 3
+BACKENDS = {"rookery": "auto", "rookery in 8 bits": "int8"}
+"""Our contestants, and how they evaluate the net."""
 BATCHES = (64, 256)
 PLIES_PER_CALL = 8
 THREADS = {
@@ -56,31 +60,31 @@ THREADS = {
     "JAX_PLATFORMS": "cpu",
 }
 """Read by the libraries when they are imported, which is why that happens in functions."""
+NetSize = tuple[int, int]
+"""Width and depth."""
 START_SECONDS = 240  # what a contestant may take to import and compile on a busy machine
 
 
 # Ours.
 
 
-def rookery_rate(seconds: float) -> Rate:
+def rookery_rate(seconds: float, *, net_size: NetSize, backend: str) -> Rate:
     """Our self-play, and the bare forward of the same evaluator at the same batch."""
-    import numpy as np
-
     from rookery.games import load_game
     from rookery.nets import CpuEvaluator, NetConfig, build_net
     from rookery.replay import to_columns
     from rookery.search import SearchConfig
     from rookery.selfplay import CpuSelfPlay, SelfPlayConfig
 
-    rules, batch = load_game("connect4"), max(BATCHES)
+    rules, batch, (width, depth) = load_game("connect4"), max(BATCHES), net_size
     config = NetConfig(
-        width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
+        width=width, depth=depth, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
     )
     net = build_net(config, rules.planes_shape, rules.num_actions)
-    evaluator = CpuEvaluator(net, rules.planes_shape, batch_size=batch, threads=1)
+    evaluator = CpuEvaluator(net, rules.planes_shape, backend=backend, batch_size=batch, threads=1)
     params = SelfPlayConfig(games=batch, simulations=str(SIMULATIONS), opening_share=0.0)
     selfplay = CpuSelfPlay(rules, evaluator, config=params, search=SearchConfig(), seed=0)
-    planes = np.zeros((batch, *rules.planes_shape), np.float32)
+    planes = rules.planes(rules.random_states(batch, seed=1))
     forwards = batch * calls_per_second(lambda: evaluator(planes), seconds / 4)
     positions = evaluations = 0
 
@@ -120,16 +124,16 @@ def import_alpha_zero_general(folder: Path) -> tuple[type, type]:
     return coach, Connect4Game
 
 
-def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
+def alpha_zero_general_rate(seconds: float, *, net_size: NetSize, folder: Path) -> Rate:
     """Whole games of alpha-zero-general, one after the other."""
     import numpy as np
 
     from rookery.nets import CpuEvaluator, NetConfig, build_net
 
     coach_class, game_class = import_alpha_zero_general(folder)
-    shape, asked = (2, 6, 7), 0
+    shape, asked, (width, depth) = (2, 6, 7), 0, net_size
     config = NetConfig(
-        width=WIDTH, depth=DEPTH, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
+        width=width, depth=depth, policy_channels=POLICY_CHANNELS, value_width=VALUE_WIDTH
     )
     evaluator = CpuEvaluator(
         build_net(config, shape, 7), shape, backend="float32", batch_size=1, threads=1
@@ -172,19 +176,22 @@ def alpha_zero_general_rate(seconds: float, *, folder: Path) -> Rate:
 
 def contest(name: str, options: argparse.Namespace) -> Rate:
     """One round of one contestant, in this process."""
-    if name == "rookery":
-        return rookery_rate(options.seconds)
+    if name in BACKENDS:
+        return rookery_rate(options.seconds, net_size=options.net, backend=BACKENDS[name])
     if name == "mctx":
         dtypes = DTYPES if options.dtype == "auto" else (options.dtype,)
-        setting = Setting(WIDTH, DEPTH, SIMULATIONS, options.batch, PLIES_PER_CALL)
+        width, depth = options.net
+        setting = Setting(width, depth, SIMULATIONS, options.batch, PLIES_PER_CALL)
         return mctx_rates(setting, options.seconds, rounds=1, dtypes=dtypes)[0]
-    return alpha_zero_general_rate(options.seconds, folder=options.alpha_zero_general)
+    return alpha_zero_general_rate(
+        options.seconds, net_size=options.net, folder=options.alpha_zero_general
+    )
 
 
 def ask_process(name: str, python: str, options: argparse.Namespace, *extra: str) -> Rate | None:
     """One round of one contestant in a process of its own; None if it failed, and says why."""
     command = [python, __file__, "--player", name, "--seconds", str(options.seconds)]
-    command += ["--core", str(options.core), *extra]
+    command += ["--core", str(options.core), "--net", "x".join(map(str, options.net)), *extra]
     environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": options.cache}
     try:
         done = subprocess.run(
@@ -217,7 +224,13 @@ def best_mctx_setting(options: argparse.Namespace) -> list[str]:
 
 def players(options: argparse.Namespace) -> dict[str, tuple[str, list[str]]]:
     """Interpreter and extra options of everybody who takes part."""
-    taking_part: dict[str, tuple[str, list[str]]] = {"rookery": (sys.executable, [])}
+    from rookery.nets import is_int8_supported
+
+    taking_part: dict[str, tuple[str, list[str]]] = {
+        name: (sys.executable, [])
+        for name, backend in BACKENDS.items()
+        if backend != "int8" or is_int8_supported()
+    }
     if options.peers_python and (setting := best_mctx_setting(options)):
         taking_part["mctx"] = (options.peers_python, setting)
     if options.alpha_zero_general:
@@ -253,15 +266,25 @@ def report(rates: dict[str, list[Rate]]) -> None:
             f"{median * SIMULATIONS:.0f} simulations/s, {evaluations:.0f} evaluations/s, "
             f"{evaluations / forwards:.0%} of the bare forward; {rounds[0].setting}"
         )
-    first = next(iter(medians), None)
-    ratios = [f"{first} / {name} {medians[first] / medians[name]:.2f}" for name in medians if first]
-    print("ratios:", ", ".join(ratios[1:]) or "none, fewer than two contestants")
+    ratios = [
+        f"{ours} / {name} {medians[ours] / medians[name]:.2f}"
+        for ours in medians.keys() & BACKENDS.keys()
+        for name in medians.keys() - BACKENDS.keys()
+    ]
+    print("ratios:", ", ".join(sorted(ratios)) or "none, no other contestant")
+
+
+def read_net_size(text: str) -> NetSize:
+    """Read "64x4"."""
+    width, depth = map(int, text.split("x"))
+    return width, depth
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers-python", help="interpreter with jax, mctx and pgx")
     parser.add_argument("--alpha-zero-general", type=Path, help="folder of a checkout")
+    parser.add_argument("--net", type=read_net_size, default=(32, 3), help="width x depth")
     parser.add_argument("--seconds", type=float, default=6.0, help="timed part of a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--core", type=int, default=0, help="the core to run on")

@@ -10,9 +10,9 @@ the settings of `rookery plan`, whose time is taken off the minutes of the run:
         --variant recipe --variant "planned: --plan"
 
 Variants take turns, seed after seed, so that a machine that changes its speed disturbs all alike. A
-run of RUNS that was measured is not run again, and no run begins that would not end within
-`--within` minutes: the comparison can be made in several parts. The first variant is what the
-others are compared with.
+short run before the first one compiles what all of them need. A run of RUNS that was measured is
+not run again, and no run begins that would not end within `--within` minutes: the comparison can be
+made in several parts. The first variant is what the others are compared with.
 
 Prints one row per run, then one per variant: the mean of its seeds and its difference from the
 first variant, each with a 95 % interval. Intervals use the spread between the seeds of a variant,
@@ -24,6 +24,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -90,6 +91,15 @@ def measured(options: argparse.Namespace, variant: Variant, seed: int) -> Figure
     found = _match(options, path) if options.against else _errors(options, path)
     kept.write_text(json.dumps(found))
     return found
+
+
+def compile_kernels(options: argparse.Namespace) -> None:
+    """Train, rate and measure one iteration, so that no run of the comparison has to compile."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "compiling"
+        settings = (*options.set, "run.iterations=1", "run.strength_every=1")
+        chosen = [word for setting in settings for word in ("--set", setting)]
+        rookery("train", options.game, "--run", str(path), "--devices", options.devices, *chosen)
 
 
 def plan(options: argparse.Namespace) -> tuple[tuple[str, ...], float]:
@@ -197,6 +207,7 @@ def main() -> None:
     options.runs.mkdir(parents=True, exist_ok=True)
     print_heading()
     started, found = time.monotonic(), dict[str, list[Figures]]()
+    compile_kernels(options)
     for variant, seed in in_turns(options.variant, [int(s) for s in options.seeds.split(",")]):
         needed = (time.monotonic() - started + MEASURING_SECONDS) / 60 + options.minutes
         is_measured = run_path(options, variant, seed).with_suffix(".json").exists()

@@ -295,9 +295,9 @@ def test_a_trainer_that_hangs_with_a_beating_heart_is_replaced(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HANG_ONCE", str(tmp_path / "hung"))
-    monkeypatch.setattr("rookery.training.trainers.pool.ANSWER_SECONDS", 3.0)
-    monkeypatch.setattr("rookery.training.trainers.pool.PATIENCE", 2.0)
-    with running(2, replace(CONFIG, silence_seconds=15.0), HangingPool) as (pool, events):
+    monkeypatch.setattr("rookery.training.trainers.pace.ANSWER_SECONDS", 16.0)
+    monkeypatch.setattr("rookery.training.trainers.pace.PATIENCE", 2.0)
+    with running(2, replace(CONFIG, silence_seconds=8.0), HangingPool) as (pool, events):
         rows = window()
         until_all_have_joined(pool, 2, rows)
         assert distance_from_undisturbed(pool, rows) < 2e-3

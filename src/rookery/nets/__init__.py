@@ -3,7 +3,7 @@
 from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters, register_net
 from rookery.nets.freeze import check_parts, freeze, frozen_tensors
 from rookery.nets.inference.backend import BackendChoice, NotFinite
-from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator
+from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator, best_seconds
 from rookery.nets.inference.gpu import GpuEvaluator, check_backend
 from rookery.nets.inference.gpu_backends import GPU_BACKENDS
 from rookery.nets.inference.int8_cpu import MEASURED_ROWS, is_int8_supported
@@ -32,6 +32,7 @@ __all__ = [
     "SpikeCount",
     "Weights",
     "WeightsHeader",
+    "best_seconds",
     "build_net",
     "check_backend",
     "check_parts",

@@ -5,7 +5,6 @@ for a reply revisits most of what the search before it saw, and users who open a
 """
 
 import threading
-import time
 from collections import OrderedDict
 from dataclasses import replace
 
@@ -19,7 +18,7 @@ from rookery.gpu import find_device
 from rookery.interface.web.catalogue import Catalogue
 from rookery.interface.web.evaluations import Evaluations
 from rookery.interface.web.players import Choice
-from rookery.nets import MEASURED_ROWS, is_int8_supported
+from rookery.nets import MEASURED_ROWS, best_seconds, is_int8_supported
 from rookery.search import Evaluator
 
 MAX_NETS = 6
@@ -27,8 +26,8 @@ REMEMBERED_BYTES = 48 * 2**20
 """Memory of one network's evaluations."""
 OVERHEAD_BYTES = 400
 """Of one entry, besides its arrays: keys, objects, the dictionary."""
-FEW, CALLS = 8, 5
-"""Positions of a call, and calls, that measure a network."""
+FEW, SHORT = 8, 0.02
+"""Positions of a call, and seconds of calls, that measure a network."""
 Floats = NDArray[np.float32]
 
 
@@ -89,18 +88,9 @@ def _fastest(ref: NetRef, devices: str) -> Net:
         short.evaluator(boards)  # its scales fit these boards
     except ConfigError:  # not a residual network
         return plain
-    few = boards[:FEW]
-    return min((plain, short), key=lambda net: _seconds(net.evaluator, few))
-
-
-def _seconds(evaluator: Evaluator, boards: Floats) -> float:
-    """Return the shortest time of a few calls."""
-    found = []
-    for _ in range(CALLS):
-        begin = time.perf_counter()
-        evaluator(boards)
-        found.append(time.perf_counter() - begin)
-    return min(found)
+    return min(
+        (plain, short), key=lambda net: best_seconds(lambda: net.evaluator(boards[:FEW]), SHORT)
+    )
 
 
 def _key(choice: Choice) -> tuple[str, int | None]:

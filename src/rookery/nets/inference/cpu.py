@@ -212,7 +212,7 @@ class _BackendTrial:
             self._dropped[backend] = reason
         else:
             self._networks[backend] = network
-            self._rates[backend] = size / _best_seconds(lambda: network(self._boards))
+            self._rates[backend] = size / best_seconds(lambda: network(self._boards))
 
     def _fastest(self) -> str:
         return max(self._rates, key=self._rates.__getitem__)
@@ -278,9 +278,9 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _best_seconds(call: Callable[[], object]) -> float:
-    """Return the shortest of the calls that fit into MEASURE_SECONDS: the machine may be shared."""
-    end = time.perf_counter() + MEASURE_SECONDS
+def best_seconds(call: Callable[[], object], within: float = MEASURE_SECONDS) -> float:
+    """Return the shortest of the calls that fit into a time: the machine may be shared."""
+    end = time.perf_counter() + within
     best = _seconds(call)
     while time.perf_counter() < end:
         best = min(best, _seconds(call))

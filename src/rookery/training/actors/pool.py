@@ -11,7 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from statistics import mean, median
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from rookery.replay import from_columns
 from rookery.selfplay import Played
 from rookery.training.actors.actor import ActorReady, GamesPlayed, NewWeights, Play, actor
 from rookery.training.actors.layout import ActorLayout, actor_layout
+from rookery.training.actors.places import ActorPlaces
+from rookery.training.actors.speeds import ActorSpeeds
 from rookery.training.config import Config, RunConfig, to_json
 from rookery.training.evaluation.queue import TaskQueue
 from rookery.training.evaluation.tasks import EvaluationTask, PartDone, PartRefused
@@ -47,12 +49,6 @@ IDLE_SHARE = 0.25
 """Share of an iteration; who waits for longer has too little to do."""
 STEPS = 8
 """Up to one actor in this many is added or retired at once."""
-BUSY_SHARE = 0.9
-"""A GPU with this load or more has no room for another actor."""
-SLOW_SHARE = 0.5
-"""An actor that plays less than this share of what the others play is called slow."""
-SLOW_ITERATIONS = 3
-"""Iterations in a row before a slow actor is reported."""
 
 
 class ActorPool:
@@ -80,7 +76,9 @@ class ActorPool:
         self._cluster, self._on_event = cluster, on_event
         self._here = find_devices(config.run.devices)[0].type
         self._is_overlapped = config.run.mode == "overlapped"
-        self._use_layout(actor_layout(config.run, cluster))
+        layout = actor_layout(config.run, cluster)
+        self._places = ActorPlaces(layout, is_cluster=cluster is not None)
+        self._use_layout(layout)
         self._pool: WorkerPool | None = None
         self._weights = NewWeights(0, b"")
         self._orders: defaultdict[int, set[int]] = defaultdict(set)
@@ -91,13 +89,9 @@ class ActorPool:
         """Actors that retire when their orders are carried out, and why."""
         self._moving: set[int] = set()
         """Actors that start again in another place when their orders are carried out."""
-        self._places: dict[int, tuple[str, float]] = {}
-        """The place where each actor was started."""
-        self._chosen: dict[int, str] = {}
-        """Devices of actors that the load has asked for."""
         self._num_idle = 0
         """Actors that have left because games waited for the learner."""
-        self._slow: Counter[int] = Counter()
+        self._speeds = ActorSpeeds()
         self._queue = TaskQueue(())
         self._iteration, self._progress = 0, 0.0
         self._begun = self._attended = 0.0
@@ -211,8 +205,8 @@ class ActorPool:
         size, ready = self._layout.size, self.pool.ready()
         present = sorted(self.pool.numbers(), key=lambda number: (number not in ready, number))
         self._leaving = dict.fromkeys(present[size:], "leaves: the run was scaled")
-        self._chosen, self._num_idle = {}, 0
-        self._moving = {n for n in present[:size] if self._places[n] != self._place(n)}
+        self._num_idle = 0
+        self._moving = {number for number in present[:size] if self._places.is_elsewhere(number)}
         for _ in range(size - len(present)):
             self.pool.add_worker("joins: the run was scaled")
 
@@ -223,6 +217,7 @@ class ActorPool:
 
     def _use_layout(self, layout: ActorLayout) -> None:
         self._layout = layout
+        self._places.use(layout)
         self.games_each = max(1, self._config.selfplay.games // layout.sharing)
         self.positions = layout.size * self.games_each * self._config.run.moves
         """Positions of an iteration."""
@@ -320,8 +315,8 @@ class ActorPool:
             self._moving.discard(number)
             if number in present and why:
                 self.pool.retire(number, why)
-            elif number in present and self._places[number] != self._place(number):
-                self.pool.restart(number, f"moves to {self._place(number)[0]}")
+            elif number in present and self._places.is_elsewhere(number):
+                self.pool.restart(number, f"moves to {self._places.place(number)[0]}")
 
     def _follow_cluster(self) -> None:
         """Add actors if machines have joined, unless fewer than there could be are enough.
@@ -353,26 +348,11 @@ class ActorPool:
             self._num_idle += len(idle)
 
     def _add_where_idle(self, why: str) -> None:
-        """Add an actor on the device with the fewest, then the lowest load, unless it is busy.
-
-        On a cluster Ray chooses the GPU.
-        """
-        loads = {device: self._loads(device) for device in self._layout.devices}
-        device = min(loads, key=lambda device: (len(loads[device]), max(loads[device], default=0)))
-        if self._cluster is None and max(loads[device], default=0) >= BUSY_SHARE:
-            return
-        self._chosen[self.pool.next_number()] = device
-        self.pool.add_worker(why)
-        self._num_idle = max(0, self._num_idle - 1)
-
-    def _loads(self, device: str) -> list[float]:
-        """Return the load of a device as each of its actors reports it; on a GPU 1 if not known."""
-        unknown = 0.0 if device == "cpu" else 1.0
-        return [
-            unknown if stats.device_busy is None else stats.device_busy
-            for number, stats in self.pool.stats().items()
-            if self._places[number][0] == device and number not in self._leaving
-        ]
+        """Add an actor on the device with the lowest load, unless it is busy."""
+        staying = self.pool.stats().keys() - self._leaving.keys()
+        if self._places.choose(self.pool.next_number(), self.pool.stats(), staying):
+            self.pool.add_worker(why)
+            self._num_idle = max(0, self._num_idle - 1)
 
     def _size(self) -> int:
         """Return the number of actors that stay or will return."""
@@ -381,30 +361,15 @@ class ActorPool:
     def _worker_figures(self, seconds: float) -> list[dict[str, Any]]:
         """Return how every actor did in the last `seconds`; report those that are slow."""
         rates = {number: self._played[number] / seconds for number in self.pool.ready()}
-        for number in rates:
-            self._check_speed(number, rates)
+        for number, what in self._speeds.newly_slow(rates).items():
+            self.pool.report_event(number, what, "kept")
         return [
             {**asdict(stats), "positions_per_second": round(rates.get(number, 0.0), 1)}
             for number, stats in self.pool.stats().items()
         ]
 
-    def _check_speed(self, number: int, rates: Mapping[int, float]) -> None:
-        others = [rate for other, rate in rates.items() if other != number]
-        usual = median(others) if others else 0.0
-        self._slow[number] = self._slow[number] + 1 if rates[number] < SLOW_SHARE * usual else 0
-        if self._slow[number] == SLOW_ITERATIONS:
-            what = f"is slow: {rates[number]:.0f} positions/s, the others {usual:.0f}"
-            self.pool.report_event(number, what, "kept")
-
-    def _place(self, number: int) -> tuple[str, float]:
-        """Return the device of an actor, and the share of a GPU that a cluster reserves for it."""
-        layout = self._layout
-        device = self._chosen.get(number, layout.devices[number % len(layout.devices)])
-        is_reserved = self._cluster is not None and device != "cpu"
-        return device, 1 / layout.sharing if is_reserved else 0.0
-
     def _start(self, name: str, number: int, incarnation: int) -> Worker:
-        device, gpus = self._places[number] = self._place(number)
+        device, gpus = self._places.start(number)
         is_alike = device.split(":")[0] == self._here
         job = {
             "config": to_json(self._config),

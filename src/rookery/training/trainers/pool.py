@@ -24,6 +24,7 @@ from rookery.replay import Window
 from rookery.training.config import Config, to_json
 from rookery.training.trainers import messages
 from rookery.training.trainers.mirror import Check, Mirror
+from rookery.training.trainers.pace import Pace
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.ready import ReadyTrainer, ReadyTrainers
 from rookery.training.trainers.rendezvous import Rendezvous
@@ -39,16 +40,6 @@ from rookery.workers import (
     WorkersLost,
 )
 
-UPDATES_PER_REQUEST = 32
-"""At least; between two requests, trainers that have become ready can join."""
-REQUEST_SECONDS = 2.0
-"""Requests become so long: after each one the averaged network is sent."""
-COPY_SHARE = 0.02
-"""Share of the time that copies of the trainers' whole state may take."""
-ANSWER_SECONDS = 20.0
-PATIENCE = 10.0
-"""A trainer that sends heartbeats but no answer counts as hung after the sum of three times: the
-silence after which the other trainers leave the group, ANSWER_SECONDS, and PATIENCE requests."""
 IDLE_SECONDS = 0.01
 FIRST_PAUSE = 0.1
 """Seconds before the first restart of a trainer: the others have to do its share meanwhile."""
@@ -102,9 +93,7 @@ class TrainerPool:
         self._requests: list[Request] = []
         """Requests that a new group has to carry out."""
         self._root_reply: messages.Learned | None = None
-        self._request_size, self._seconds_per_update = UPDATES_PER_REQUEST, 0.0
-        self._next_copy = 0.0
-        """When the trainers' state may be copied again."""
+        self._pace = Pace()
         self._fetched: messages.Arrays = {}
         self._futile_groups, self._break_reason, self._divergence = 0, "", ""
         self._needs_smaller_parts = False
@@ -139,7 +128,9 @@ class TrainerPool:
         self._report.begin()
         try:
             while self.updates < goal:
-                self._learn_until(min(goal, self.updates + self._request_size), progress, check)
+                self._learn_until(
+                    min(goal, self.updates + self._pace.request_size), progress, check
+                )
         except (GroupFailed, WorkersLost) as error:
             if self._on_fallback is None:
                 raise
@@ -247,13 +238,11 @@ class TrainerPool:
         self._carry_out(messages.LearnUntil(self._generation, goal, progress, rate), check)
         assert self._root_reply is not None
         self.updates = self._root_reply.updates
-        seconds = (time.perf_counter() - begin) / max(1, self.updates - before)
-        self._request_size = max(UPDATES_PER_REQUEST, int(REQUEST_SECONDS / seconds))
-        if generation == self._generation:  # no new group was formed in this time
-            self._seconds_per_update = seconds
+        seconds, is_usual = time.perf_counter() - begin, generation == self._generation
+        self._pace.note_updates(self.updates - before, seconds, is_usual=is_usual)
         self._mirror.fill_play(self._root_reply.play_arrays)
         is_due = self.updates - self._mirror.updates >= self.config.checkpoint_every
-        if is_due and time.perf_counter() >= self._next_copy:
+        if is_due and self._pace.may_copy():
             self._fetch_state()
 
     def _fetch_state(self) -> None:
@@ -263,8 +252,7 @@ class TrainerPool:
         self._requests.pop()
         self._keep_state(self._fetched)
         self._fetched = {}
-        end = time.perf_counter()
-        self._next_copy = end + (end - begin) / COPY_SHARE
+        self._pace.note_copy(time.perf_counter() - begin)
 
     def _keep_state(self, arrays: messages.Arrays) -> None:
         self._mirror.restore(arrays)
@@ -326,10 +314,9 @@ class TrainerPool:
     def _replace_hung(self) -> None:
         """Replace trainers that should have answered long ago."""
         limit = self._policy.start_seconds
-        if self._seconds_per_update and isinstance(self._requests[-1], messages.LearnUntil):
-            seconds = self._request_size * self._seconds_per_update
-            usual = ANSWER_SECONDS + PATIENCE * seconds
-            limit = min(limit, self.config.silence_seconds + usual)
+        late = self._pace.late_seconds(self.config.silence_seconds)
+        if late is not None and isinstance(self._requests[-1], messages.LearnUntil):
+            limit = min(limit, late)
         for number, seconds in self._trainers.silent(limit):
             self._pool.fail(number, f"has not answered for {seconds:.0f} s")
 
