@@ -15,7 +15,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "SIZES", ((8, 1), (12, 1)))
     monkeypatch.setattr(planning, "PLAY_SECONDS", 0.02)
     monkeypatch.setattr(planning, "LEARN_SECONDS", 0.02)
-    monkeypatch.setattr(planning, "SECONDS", 2.0)
+    monkeypatch.setattr(planning, "MEASURING_SECONDS", (2.0, 2.0))
 
 
 def test_a_plan_names_settings_and_reasons(rookery: Rookery) -> None:

@@ -59,7 +59,7 @@ def test_the_network_sees_about_the_ideal_number_of_positions(
     largest = (sizes[-1].width, sizes[-1].depth) == planning.SIZES[-1]
     smallest = (sizes[0].width, sizes[0].depth) == planning.SIZES[0]
     assert chosen.misfit == min(trial.misfit for trial in found.trials)
-    assert 1.5 < chosen.positions / chosen.weights < 10 or largest or smallest
+    assert 0.55 < chosen.positions / chosen.weights < 3.8 or largest or smallest
 
 
 def test_faster_machines_and_longer_runs_get_larger_networks(
@@ -134,9 +134,10 @@ def test_measuring_ends_in_time_on_a_slow_machine(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(machine, "play_speed", slow)
     found = machine.plan(monkeypatch, 60)
     assert len(found.trials) == 2 and found.settings["selfplay.games"] == 256
-    machine = Machine(1e9)
-    machine.plan(monkeypatch, 60)
-    assert machine.seconds < 30
+    for minutes, limit in ((60, 30), (4, 20), (0.1, 12)):
+        machine = Machine(1e9)
+        machine.plan(monkeypatch, minutes)
+        assert machine.seconds < limit
 
 
 @pytest.mark.parametrize("minutes", [0.001, 10_000_000])
@@ -149,7 +150,8 @@ def test_any_length_gives_valid_settings(monkeypatch: pytest.MonkeyPatch, minute
 def test_an_apple_gpu_is_named_and_only_evaluates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Learning on it would fail here: there is none, and the CPU evaluates in its place."""
     monkeypatch.setattr(MpsBackend, "device", CPU)
-    for name in ("SECONDS", "PLAY_SECONDS", "LEARN_SECONDS"):
+    monkeypatch.setattr(planning, "MEASURING_SECONDS", (0.0, 0.0))
+    for name in ("PLAY_SECONDS", "LEARN_SECONDS"):
         monkeypatch.setattr(planning, name, 0.0)
     config = apply(recipe_for("tictactoe"), ["run.minutes=1", "net.width=8", "net.depth=1"])
     found = plan_run(load_game("tictactoe"), config, device=torch.device("mps"))

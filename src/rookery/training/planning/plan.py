@@ -23,17 +23,18 @@ from rookery.training.config import Config
 from rookery.training.planning.speed import learn_speed, play_speed
 from rookery.training.store.origin import new_net
 
-POSITIONS_PER_WEIGHT = 4.0
+POSITIONS_PER_WEIGHT = 1.5
 """Five minutes of Connect Four on an H200 were as good with 2.7 (width 128, depth 10) as with 7
-(depth 6). Minutes on two cores were best with 4 (width 32), worse with 1 and with 7
-(docs/experiments.md)."""
+(depth 6). Minutes on two cores were good with 1 to 4 (width 32), worse with 0.6 (width 64), and
+much worse with 5 (width 16), which plays hardly faster (docs/experiments.md)."""
 SIZES = (
     *((16, 2), (24, 2), (24, 3), (32, 3), (32, 5), (48, 4), (64, 5), (64, 8), (96, 6)),
     *((128, 6), (128, 10), (192, 12)),
 )
 """Widths and depths of networks, each with 1.4 to 2.7 times the weights of the one before."""
-SECONDS = 20.0
-"""Nothing further is measured after this time; compiling the game does not count."""
+MEASURING_SHARE, MEASURING_SECONDS = 0.04, (5.0, 20.0)
+"""Nothing further is measured after this share of the run, within bounds; compiling the game does
+not count."""
 PLAY_SECONDS, LEARN_SECONDS = 1.2, 0.6
 USED_SHARE = 0.9
 """The rest of a run's time goes into starting, checkpoints and measuring."""
@@ -147,7 +148,9 @@ class _Planner:
     def plan(self) -> Plan:
         """Compile what the game needs, measure, and choose."""
         self._try(self.recipe.net, play_seconds=0.0, learn_seconds=0.0)
-        self._deadline = self._clock() + SECONDS
+        shortest, longest = MEASURING_SECONDS
+        share = MEASURING_SHARE * 60 * self.recipe.run.minutes
+        self._deadline = self._clock() + min(max(share, shortest), longest)
         trials = self._trials()
         best = min(trials, key=lambda trial: trial.misfit)
         config = replace(self.recipe, net=best.net)
