@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -77,8 +78,8 @@ def write_page(page: Path, tables: str) -> None:
     _, last, after = rest.partition(MARKS[1])
     if not (first and last):
         raise SystemExit(f"{page} lacks the marks {' and '.join(MARKS)}")
-    machine = heading()[0]
-    page.write_text(f"{before}{first}\n{machine}.\n\n{tables}\n{last}{after}")
+    machine = textwrap.fill(f"{heading()[0]}.", 100)
+    page.write_text(f"{before}{first}\n{machine}\n\n{tables}\n{last}{after}")
 
 
 def read_options() -> argparse.Namespace:
