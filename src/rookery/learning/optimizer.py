@@ -25,7 +25,8 @@ class Muon(torch.optim.Optimizer):
     """Momentum, made an orthogonal matrix: all directions of a weight learn equally fast.
 
     A convolution is a matrix with one row per output channel. Matrices of one shape are computed
-    together. `torch.optim.Muon` takes them one by one, no convolutions, and cannot be captured.
+    together. `torch.optim.Muon` takes matrices only, one by one, and reads the rate on the host,
+    which a captured graph cannot do.
     """
 
     @torch.no_grad()
@@ -125,7 +126,7 @@ class NetOptimizer:
     def fill(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the arrays of `tensors`; moments get the memory format of their weights.
 
-        A weight without moments starts anew: it was frozen so far, or had another optimizer.
+        A weight without moments begins with none: it was frozen, or had another optimizer.
         """
         for name, weight in self._net.named_parameters():
             part = self._by_weight[weight]

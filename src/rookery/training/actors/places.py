@@ -21,7 +21,7 @@ class ActorPlaces:
         self._started: dict[int, Place] = {}
 
     def use(self, layout: ActorLayout) -> None:
-        """Place all actors anew, by another layout."""
+        """Place all actors by another layout."""
         self._layout, self._chosen = layout, {}
 
     def place(self, number: int) -> Place:

@@ -25,8 +25,8 @@ from rookery.training.store.origin import new_net
 
 POSITIONS_PER_WEIGHT = 1.5
 """Five minutes of Connect Four on an H200 were as good with 2.7 (width 128, depth 10) as with 7
-(depth 6). Minutes on two cores were good with 1 to 4 (width 32), worse with 0.6 (width 64), and
-much worse with 5 (width 16), which plays hardly faster (docs/experiments.md)."""
+(depth 6). Minutes on two cores were good with 1 to 4 (width 32), worse with less than 0.7
+(width 64), and much worse with 5 (width 16), which plays hardly faster (docs/experiments.md)."""
 SIZES = (
     *((16, 2), (24, 2), (24, 3), (32, 3), (32, 5), (48, 4), (64, 5), (64, 8), (96, 6)),
     *((128, 6), (128, 10), (192, 12)),
