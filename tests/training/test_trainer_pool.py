@@ -6,6 +6,7 @@ the weights of a single learner.
 
 import signal
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from apart import apart
 from faulty_trainers import (
@@ -37,9 +39,12 @@ from rookery.learning import (
     LearningConfig,
     LearningDiverged,
     LearnReport,
+    RankLearner,
 )
+from rookery.nets import NetConfig
 from rookery.replay import ReplayConfig, Window, shard_path, write_shard
 from rookery.training import (
+    Config,
     Progress,
     RunConfig,
     RunFolder,
@@ -48,8 +53,9 @@ from rookery.training import (
     recipe_for,
     train,
 )
+from rookery.training.config import to_json
 from rookery.training.store.checkpoint import Checkpoint
-from rookery.training.trainers import trainer
+from rookery.training.trainers import messages, trainer
 from rookery.training.trainers.pool import TrainerPool
 from rookery.workers import WorkerEvent, WorkersLost
 from worker_processes import worker_processes
@@ -219,6 +225,30 @@ def rows_held(report: LearnReport) -> list[int]:
     """Return how many of the 400 rows each trainer holds, the smallest number first."""
     assert report.total is not None and report.total.rows_held == 400
     return sorted(rank.rows_held for rank in report.ranks)
+
+
+@pytest.mark.parametrize("error", [GroupFailed, LearningDiverged, torch.OutOfMemoryError])
+def test_a_trainer_leaves_its_group_when_the_error_no_longer_holds_it(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch's groups deadlock now and then if they are freed with the error."""
+    settings = Config("connect4", "test", learning=CONFIG, net=NetConfig(width=8, depth=1))
+    failing = trainer.Trainer(trainer.TrainerJob(to_json(settings), "", "cpu"))
+    held: list[weakref.ref[Any]] = []
+
+    def fail(self: Learner, *args: Any, **more: Any) -> None:
+        used = nn.Linear(1, 1)
+        held.append(weakref.ref(used))
+        raise error("on purpose")
+
+    def leave(self: Learner) -> None:
+        assert held[-1]() is None
+
+    monkeypatch.setattr(RankLearner, "learn_until", fail)
+    monkeypatch.setattr(RankLearner, "leave", leave)
+    request = messages.LearnUntil(trainer.NO_GROUP, goal=1, progress=0.0, learning_rate=1e-3)
+    assert isinstance(failing.reply(request), messages.GroupBroken | messages.Diverged)
+    assert held
 
 
 @pytest.mark.usefixtures("in_threads")

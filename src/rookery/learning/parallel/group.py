@@ -76,6 +76,9 @@ class ProcessGroup:
         self.rank, self.size = spec.rank, spec.size
         self._is_gloo = spec.backend == "gloo"
         self._store = spec.store  # kept: a store in Python ends with its last reference
+        self._torch_group: distributed.ProcessGroup | None = None
+        """Released last: freed by a DDP, it would wait, with Python's lock, for threads that wait
+        for the lock."""
         self.traffic = TrafficStats()
         if self.size == 1:
             return
@@ -90,11 +93,13 @@ class ProcessGroup:
                 world_size=self.size,
                 timeout=limit,
             )
+            self._torch_group = distributed.group.WORLD
 
     def close(self) -> None:
-        """Leave the group; ranks that wait for this one fail."""
+        """Leave the group, which nothing else may still use; ranks that wait for this one fail."""
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
+        self._torch_group = None
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ are made by the trainer pool.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -68,15 +68,16 @@ class Trainer:
         """Carry out a request and return the reply; a broken group is a reply, too."""
         try:
             return self._carry_out(message)
-        except GroupFailed as error:
-            return messages.GroupBroken(self._leave(), self.learner.updates, str(error))
-        except LearningDiverged as error:
-            return messages.Diverged(self._leave(), str(error))
-        except torch.OutOfMemoryError as error:
-            reason = str(error)
-        torch.cuda.empty_cache()  # here the error no longer holds what did fit
-        broken = messages.GroupBroken(self._leave(), self.learner.updates, reason)
-        return replace(broken, is_out_of_memory=True)
+        except (GroupFailed, LearningDiverged, torch.OutOfMemoryError) as error:
+            kind, reason = type(error), str(error)
+        # From here on, the error no longer holds the group and the memory that it was raised in.
+        left = self._leave()
+        if kind is LearningDiverged:
+            return messages.Diverged(left, reason)
+        is_out_of_memory = kind is torch.OutOfMemoryError
+        if is_out_of_memory:
+            torch.cuda.empty_cache()
+        return messages.GroupBroken(left, self.learner.updates, reason, is_out_of_memory)
 
     def _leave(self) -> int:
         """Leave the group, and return its generation."""
