@@ -12,6 +12,12 @@ number of workers does not change the file. The time limit can, because it ends 
 
     python tools/make_connect4_positions.py --per-group 500 --workers 16 --seed 1 \
         --out src/rookery/arena/data/connect4_positions.txt --seconds 3000
+
+With `--ordinary`, positions of all lengths are kept as they come, in the groups begin, middle and
+end by their plies alone:
+
+    python tools/make_connect4_positions.py --ordinary --per-group 500 --seed 1 \
+        --out benchmarks/data/connect4_ordinary.txt
 """
 
 import argparse
@@ -35,6 +41,7 @@ GROUPS = ("begin-easy", "begin-medium", "begin-hard", "middle-easy", "middle-med
 PLIES = {"begin": (8, 14), "middle": (15, 28), "end": (29, 38)}
 SENSIBLE = 0.75
 WAITING_PER_WORKER = 4
+ORDINARY = ("begin", "middle", "end")
 CHEAP_FIRST = sorted(GROUPS, key=lambda group: (group.startswith("begin"), GROUPS.index(group)))
 
 _solvers: list[Connect4Solver] = []  # the one solver of this process
@@ -51,6 +58,8 @@ def candidate(seed: int, group: str, index: int) -> SolvedPosition | None:
     low, high = PLIES[group.split("-")[0]]
     moves = played_game(rng, int(rng.integers(low, high + 1)))
     state = load_game("connect4").position(moves)
+    if group in ORDINARY:
+        return SolvedPosition(group, moves, tuple(_solvers[0].scores(state)))
     if winning_cells(state.mover, state.stones) & playable_cells(state.stones):
         return None
     if not belongs(state, len(moves), group):
@@ -146,6 +155,7 @@ def fill(
 def make(options: argparse.Namespace) -> list[SolvedPosition]:
     """Return all groups; each gets an equal share of the time left, the cheap ones first."""
     end = time.monotonic() + options.seconds
+    cheap_first = ORDINARY[::-1] if options.ordinary else CHEAP_FIRST
     positions: dict[str, list[SolvedPosition]] = {}
     with ProcessPoolExecutor(
         options.workers,
@@ -153,16 +163,17 @@ def make(options: argparse.Namespace) -> list[SolvedPosition]:
         initializer=start_worker,
         initargs=(options.table_bits,),
     ) as pool:
-        for done, group in enumerate(CHEAP_FIRST):
+        for done, group in enumerate(cheap_first):
             positions[group] = fill(
                 pool,
                 group,
                 seed=options.seed,
                 per_group=options.per_group,
                 waiting=WAITING_PER_WORKER * options.workers,
-                seconds=(end - time.monotonic()) / (len(GROUPS) - done),
+                seconds=(end - time.monotonic()) / (len(cheap_first) - done),
             )
-    return [position for group in GROUPS for position in positions[group]]
+    groups = ORDINARY if options.ordinary else GROUPS
+    return [position for group in groups for position in positions[group]]
 
 
 def header(options: argparse.Namespace) -> list[str]:
@@ -172,8 +183,9 @@ def header(options: argparse.Namespace) -> list[str]:
         "# group moves s1 s2 s3 s4 s5 s6 s7: columns 1-7 played so far; the score of each move,",
         "# x = full column. 0 draw; n > 0 win for the player to move, the winner holding n stones",
         "# just before the winning one is played; n < 0 loss likewise.",
-        f"# seed {options.seed}, made by: tools/make_connect4_positions.py --per-group"
-        f" {options.per_group} --seed {options.seed} --seconds {options.seconds:g}",
+        f"# seed {options.seed}, made by: tools/make_connect4_positions.py"
+        f"{' --ordinary' * options.ordinary} --per-group {options.per_group}"
+        f" --seed {options.seed} --seconds {options.seconds:g}",
     ]
 
 
@@ -187,6 +199,7 @@ def read_options() -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(description="make the Connect Four positions")
     parser.add_argument("--per-group", type=int, default=500)
+    parser.add_argument("--ordinary", action="store_true", help="keep positions as they come")
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)

@@ -55,7 +55,13 @@ def connect4_laptop() -> Config:
         ),
         replay=ReplayConfig(window_min=20_000, window_max=1_000_000),
         learning=LearningConfig(
-            batch_size=128, reuse=3.0, learning_rate=2e-3, final_rate=0.05, result_mix=0.4
+            optimizer="muon",
+            batch_size=128,
+            reuse=3.0,
+            learning_rate=2e-3,
+            decay_share=0.3,
+            final_rate=0.02,
+            result_mix=0.4,
         ),
     )
 
@@ -72,14 +78,7 @@ def connect4_gpu() -> Config:
         net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
         selfplay=replace(laptop.selfplay, games=8192, simulations="16, 32@0.1, 64@0.35, 100@0.7"),
         replay=ReplayConfig(window_min=300_000, window_max=4_000_000),
-        learning=replace(
-            laptop.learning,
-            optimizer="muon",
-            batch_size=2048,
-            learning_rate=4e-3,
-            decay_share=0.3,
-            final_rate=0.02,
-        ),
+        learning=replace(laptop.learning, batch_size=2048, learning_rate=4e-3),
     )
 
 

@@ -28,7 +28,12 @@ class SolvedPosition:
 
 def load_positions() -> tuple[SolvedPosition, ...]:
     """Return the positions that ship with Rookery, group by group."""
-    text = (files("rookery.arena") / "data" / "connect4_positions.txt").read_text("ascii")
+    path = files("rookery.arena") / "data" / "connect4_positions.txt"
+    return read_positions(path.read_text("ascii"))
+
+
+def read_positions(text: str) -> tuple[SolvedPosition, ...]:
+    """Return the positions in the text of such a file."""
     return tuple(read_line(line) for line in text.splitlines() if not line.startswith("#"))
 
 
