@@ -58,7 +58,7 @@ def test_the_network_sees_about_the_ideal_number_of_positions(
     chosen = next(t for t in found.trials if (t.net.width, t.net.depth) == shape)
     largest = (sizes[-1].width, sizes[-1].depth) == planning.SIZES[-1]
     smallest = (sizes[0].width, sizes[0].depth) == planning.SIZES[0]
-    assert chosen.misfit == min(trial.misfit for trial in found.trials)
+    assert chosen.fits or chosen.misfit == min(trial.misfit for trial in found.trials)
     assert 0.55 < chosen.positions / chosen.weights < 3.8 or largest or smallest
 
 
@@ -83,8 +83,8 @@ def test_learning_takes_at_most_half_of_the_time(monkeypatch: pytest.MonkeyPatch
     assert hopeless.settings["learning.reuse"] == planning.MIN_REUSE
 
 
-@pytest.mark.parametrize(("full_batch", "games"), [(1, 64), (64, 64), (256, 256), (10**6, 512)])
-def test_games_are_as_few_as_keep_the_device_busy(
+@pytest.mark.parametrize(("full_batch", "games"), [(1, 256), (256, 256), (512, 512), (10**6, 1024)])
+def test_more_games_are_played_only_if_that_is_much_faster(
     monkeypatch: pytest.MonkeyPatch, full_batch: int, games: int
 ) -> None:
     found = Machine(1e11, full_batch=full_batch).plan(monkeypatch, 600)
@@ -116,11 +116,27 @@ def test_measurements_take_the_share_of_the_time_that_they_take_in_the_recipe(
 
 
 def test_windows_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Machine(1e12).plan(monkeypatch, 600)
-    assert found.settings["replay.window_max"] == pytest.approx(found.positions / 2, abs=1000)
+    recipe = recipe_for("connect4").replay
+    found = Machine(1e12).plan(monkeypatch, 600).settings
+    assert found["replay.window_min"] == recipe.window_min
+    assert found["replay.window_max"] == recipe.window_max
     monkeypatch.setattr(planning, "_free_bytes", lambda device: 10_000_000)
     little = Machine(1e12).plan(monkeypatch, 600).settings
     assert int(little["replay.window_min"]) <= int(little["replay.window_max"]) <= 50_000
+
+
+@pytest.mark.parametrize(("minutes", "moves"), [(2, 10), (4, 16), (60, 16)])
+def test_iterations_are_those_of_the_recipe_unless_the_run_would_have_few(
+    monkeypatch: pytest.MonkeyPatch, minutes: float, moves: int
+) -> None:
+    assert Machine(2e9).plan(monkeypatch, minutes).settings["run.moves"] == moves
+
+
+def test_the_network_of_the_recipe_stays_if_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, net = Machine(2e9), recipe_for("connect4").net
+    found = machine.plan(monkeypatch, 4)
+    assert [trial.net for trial in found.trials] == [net]
+    assert (found.settings["net.width"], found.settings["net.depth"]) == (net.width, net.depth)
 
 
 def test_measuring_ends_in_time_on_a_slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rookery.base import namespace, parallel, seeds
+from rookery.base import compiled, namespace, parallel, seeds
 from rookery.games import Game, Repetitions, States
 from rookery.search import simulate
 from rookery.search.config import SearchOptions
@@ -24,13 +24,15 @@ NO_LIMIT = np.int64(2**62)
 def bind(rules: ModuleType, method: str) -> ModuleType:
     """Return the steps of `simulate.bind` as loops over games.
 
-    The casts give every index one type, so that each function is compiled once.
+    The steps of a simulation run on all threads. Those of a move run on one: they take little time,
+    and parallel loops take seconds to compile. The casts give every index one type, so that each
+    function is compiled once.
     """
     one = simulate.bind(rules, method)
 
-    @parallel
+    @compiled
     def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
-        for g in numba.prange(num_games):
+        for g in range(num_games):
             one.begin(tree, np.int64(simulations), np.int64(g))
 
     @parallel
@@ -48,14 +50,14 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         for row in numba.prange(games.shape[0]):
             one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
 
-    @parallel
+    @compiled
     def prove_terminal_moves(tree, num_games):  # type: ignore[no-untyped-def]
-        for g in numba.prange(num_games):
+        for g in range(num_games):
             one.prove_terminal_moves(tree, np.int64(g))
 
-    @parallel
+    @compiled
     def decide(tree, settings, num_games, out, policy, visits):  # type: ignore[no-untyped-def]
-        for g in numba.prange(num_games):
+        for g in range(num_games):
             one.decide(tree, settings, np.int64(g), out)
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 

@@ -121,15 +121,13 @@ class CpuSelfPlay:
         self._search.roots[:] = self._roots
         decisions = self._search.run(simulations)
         found = DecisionArrays(decisions.actions, decisions.legal_policy, decisions.values)
-        rows, *others = self._games
-        repetitions = self._search.repetitions
-        self._kernels.advance(rows, tuple(others), self._roots, repetitions, found, self._params)
-        ended, lengths = np.flatnonzero(self._games.results != ONGOING), self._games.lengths
-        finished = [Rows(*(column[g, : lengths[g]].copy() for column in rows)) for g in ended]
+        games, repetitions = self._games, self._search.repetitions
+        self._kernels.advance(games, self._roots, repetitions, found, self._params)
+        ended, lengths = np.flatnonzero(games.results != ONGOING), games.lengths
+        finished = [Rows(*(column[g, : lengths[g]].copy() for column in games.rows)) for g in ended]
         self._restart(ended)
         return finished
 
     def _restart(self, indices: NDArray[Any]) -> None:
-        rows, *others = self._games
         repetitions = self._search.repetitions
-        self._kernels.restart(rows, tuple(others), self._roots, repetitions, self._params, indices)
+        self._kernels.restart(self._games, self._roots, repetitions, self._params, indices)

@@ -4,10 +4,9 @@ from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from rookery.base import Index, compiled, namespace, parallel, uniform
+from rookery.base import Index, compiled, namespace, uniform
 from rookery.games import DRAW, LOSS, ONGOING, Game, bind_repetitions
 from rookery.search import DecisionArrays
 from rookery.selfplay.config import SelfPlayConfig
@@ -106,21 +105,17 @@ def bind_one(rules: ModuleType) -> ModuleType:
 
 @cache
 def bind(rules: ModuleType) -> ModuleType:
-    """Return `advance` and `restart` over games, on CPU threads, for the game of `rules`.
-
-    They take the fields of `Games` as (rows, others): Numba's threads get no nested tuples.
-    """
+    """Return `advance` and `restart` over games, on the CPU, for the game of `rules`."""
     one = bind_one(rules)
 
-    @parallel
-    def advance(rows, others, roots, repetitions, found, params):  # type: ignore[no-untyped-def]
-        for g in numba.prange(roots.shape[0]):
-            one.advance(Games(rows, *others), roots, repetitions, found, params, np.int64(g))
+    @compiled
+    def advance(games, roots, repetitions, found, params):  # type: ignore[no-untyped-def]
+        for g in range(roots.shape[0]):
+            one.advance(games, roots, repetitions, found, params, np.int64(g))
 
-    @parallel
-    def restart(rows, others, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
-        for i in numba.prange(indices.shape[0]):
-            g = np.int64(indices[i])
-            one.restart(Games(rows, *others), roots, repetitions, params, g)
+    @compiled
+    def restart(games, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
+        for i in range(indices.shape[0]):
+            one.restart(games, roots, repetitions, params, np.int64(indices[i]))
 
     return namespace(f"{rules.__name__}.selfplays", [advance, restart])

@@ -1,9 +1,10 @@
 """The settings of a run for this machine and this time, with the reasons for each.
 
-The planner measures how fast the machine plays and learns with networks of several sizes, starting
-with that of the recipe. It takes the network that will see about POSITIONS_PER_WEIGHT positions per
-weight within the time of the run: a larger one would see too few, a smaller one could learn more.
-Everything else follows from that network and its speed.
+The settings of a recipe were chosen by experiments, so the planner changes only those that do not
+fit. It measures how fast the machine plays and learns with the network of the recipe. If that would
+see too few or too many positions per weight within the time of the run, other sizes are measured,
+and the one closest to POSITIONS_PER_WEIGHT is taken. Games, moves, reuse and window change if they
+would waste the machine, the time or the memory.
 """
 
 import time
@@ -27,6 +28,8 @@ POSITIONS_PER_WEIGHT = 1.5
 """Five minutes of Connect Four on an H200 were as good with 2.7 (width 128, depth 10) as with 7
 (depth 6). Minutes on two cores were good with 1 to 4 (width 32), worse with less than 0.7
 (width 64), and much worse with 5 (width 16), which plays hardly faster (docs/experiments.md)."""
+TOLERANCE = 2.5
+"""The factor by which positions per weight may be off before another network is taken."""
 SIZES = (
     *((16, 2), (24, 2), (24, 3), (32, 3), (32, 5), (48, 4), (64, 5), (64, 8), (96, 6)),
     *((128, 6), (128, 10), (192, 12)),
@@ -43,11 +46,13 @@ MIN_REUSE = 1.0
 GAMES_SHARE = 0.05
 """The first games may end after this share of the run: until then nothing can be learned."""
 FAST_ENOUGH = 0.85
-"""Of the highest speed: twice as many games take twice as long to end, and the network learns from
-each position twice as late. Some percent of speed are not worth that, and may be chance."""
-ITERATION_SHARE, ITERATION_SECONDS = 0.005, (1.0, 30.0)
+"""Of the speed with twice as many games: these take twice as long to end, and the network learns
+from each position twice as late. Some percent of speed are not worth that, and may be chance."""
+MOST_GAMES = 4
+"""Times as many as in the recipe; more might not fit into memory."""
+ITERATION_SECONDS, ITERATION_SHARE = 1.0, 0.05
+"""An iteration takes at least these seconds, and at most this share of the run."""
 MOVES = (4, 64)
-WINDOW_SHARE, FIRST_SHARE = 0.5, 0.03
 MEMORY_SHARE = 0.25
 CORES_FOR_ACTORS = 4
 ROUNDED = 1000
@@ -82,6 +87,11 @@ class Trial:
     def misfit(self) -> float:
         """How far its positions per weight are from the ideal, as a logarithm."""
         return abs(log(self.positions / self.weights / POSITIONS_PER_WEIGHT))
+
+    @property
+    def fits(self) -> bool:
+        """Whether no other network needs to be tried."""
+        return self.misfit <= log(TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,7 @@ class _Planner:
         share = MEASURING_SHARE * 60 * self.recipe.run.minutes
         self._deadline = self._clock() + min(max(share, shortest), longest)
         trials = self._trials()
-        best = min(trials, key=lambda trial: trial.misfit)
+        best = trials[0] if trials[0].fits else min(trials, key=lambda trial: trial.misfit)
         config = replace(self.recipe, net=best.net)
         games, speed = self._games(config, best)
         reuse = self._reuse(best.rows_per_second, speed)
@@ -167,7 +177,7 @@ class _Planner:
                 games,
                 moves,
                 *self._pauses(int(games.value) * int(moves.value)),
-                *self._window(positions),
+                *self._window(),
                 reuse,
                 *self._actors(),
             ),
@@ -177,12 +187,14 @@ class _Planner:
         )
 
     def _trials(self) -> list[Trial]:
-        """Measure the recipe's network, then the one that seems ideal, until that is measured."""
+        """Measure the recipe's network; if need be the one that seems ideal, until that is done."""
         nets = [replace(self.recipe.net, width=width, depth=depth) for width, depth in SIZES]
         weights = {net: self._count_weights(net) for net in {*nets, self.recipe.net}}
         net, trials = self.recipe.net, dict[NetConfig, Trial]()
         while net not in trials and (not trials or self._clock() < self._deadline):
             trials[net] = self._try(net)
+            if len(trials) == 1 and trials[net].fits:
+                break
             ideal = trials[net].ideal_weights
             net = min(weights, key=lambda net: abs(log(weights[net] / ideal)))
         return list(trials.values())
@@ -229,23 +241,19 @@ class _Planner:
         )
 
     def _games(self, config: Config, best: Trial) -> tuple[Choice, float]:
-        """Choose the smallest number of games that keeps the device busy; return its speed."""
-        wanted = self.recipe.selfplay.games
-        speeds = {wanted: best.simulations_per_second}
-        for games in (wanted // 4, wanted // 2, wanted * 2):
-            if games and self._clock() < self._deadline:
-                tried = replace(config, selfplay=replace(config.selfplay, games=games))
-                speeds[games] = play_speed(
-                    self.game, tried, device=self.device, seconds=PLAY_SECONDS
-                )
-        fastest = max(speeds.values())
-        games = min(games for games, speed in speeds.items() if speed >= FAST_ENOUGH * fastest)
-        reason = f"{speeds[games] / fastest:.0%} of the highest speed measured"
-        if games > (limit := self._most_games(speeds[games])):
+        """Choose the number of games, more if that is much faster; return the speed as well."""
+        games, speed = self.recipe.selfplay.games, best.simulations_per_second
+        reason = "that of the recipe"
+        while games < MOST_GAMES * self.recipe.selfplay.games and self._clock() < self._deadline:
+            tried = replace(config, selfplay=replace(config.selfplay, games=2 * games))
+            faster = play_speed(self.game, tried, device=self.device, seconds=PLAY_SECONDS)
+            if speed >= FAST_ENOUGH * faster:
+                reason = f"{speed / faster:.0%} of the speed with twice as many"
+                break
+            games, speed, reason = 2 * games, faster, f"{faster / speed:.1f} times as fast as half"
+        if games > (limit := self._most_games(speed)):
             games, reason = limit, "so that the first games end early in the run"
-        return Choice("selfplay.games", games, reason), speeds.get(
-            games, best.simulations_per_second
-        )
+        return Choice("selfplay.games", games, reason), speed
 
     def _most_games(self, speed: float) -> int:
         """Return how many games end within the first part of the run."""
@@ -254,12 +262,13 @@ class _Planner:
         return max(8, int(GAMES_SHARE * self.seconds * speed / (plies * first)))
 
     def _moves(self, games: int, positions: int) -> Choice:
-        low, high = ITERATION_SECONDS
-        seconds = min(max(ITERATION_SHARE * self.seconds, low), high)
-        moves = ceil(positions / self.seconds * seconds / games)
-        moves = min(max(moves, MOVES[0]), MOVES[1])
-        iteration = moves * games * self.seconds / positions
-        return Choice("run.moves", moves, f"new weights about every {iteration:.1f} seconds")
+        """Choose the moves of an iteration: those of the recipe, if it then takes a good time."""
+        seconds_per_move = games * self.seconds / positions
+        fewest = ceil(ITERATION_SECONDS / seconds_per_move)
+        most = int(ITERATION_SHARE * self.seconds / seconds_per_move)
+        moves = min(max(min(self.recipe.run.moves, most), fewest, MOVES[0]), MOVES[1])
+        seconds = moves * seconds_per_move
+        return Choice("run.moves", moves, f"new weights about every {seconds:.1f} seconds")
 
     def _pauses(self, positions: int) -> list[Choice]:
         """Choose how many iterations of `positions` lie between checkpoints and measurements.
@@ -276,15 +285,16 @@ class _Planner:
             if every
         ]
 
-    def _window(self, positions: int) -> tuple[Choice, Choice]:
+    def _window(self) -> tuple[Choice, Choice]:
+        """Choose the window: that of the recipe, if it fits into memory."""
         row_bytes = sum(array.nbytes for array in new_rows(self.game, 1))
-        fitting = int(MEMORY_SHARE * _free_bytes(self.device) / row_bytes)
-        largest = min(_rounded(WINDOW_SHARE * positions), _rounded(fitting))
-        reason = "half of all positions" if largest < _rounded(fitting) else "a quarter of memory"
-        first = min(largest, max(_rounded(FIRST_SHARE * positions), 10 * ROUNDED))
+        fitting = _rounded(MEMORY_SHARE * _free_bytes(self.device) / row_bytes)
+        window = self.recipe.replay
+        first, largest = min(window.window_min, fitting), min(window.window_max, fitting)
+        reason = "that of the recipe" if largest == window.window_max else "a quarter of memory"
         return (
-            Choice("replay.window_min", first, "the first positions, which are soon outdated"),
-            Choice("replay.window_max", max(largest, first), reason),
+            Choice("replay.window_min", first, "all of the first positions"),
+            Choice("replay.window_max", largest, reason),
         )
 
     def _actors(self) -> list[Choice]:
