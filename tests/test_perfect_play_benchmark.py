@@ -15,7 +15,7 @@ from rookery.games import DRAW, LOSS, ONGOING, WIN, load_game
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 CONNECT4 = load_game("connect4")
-LATE = 26
+LATE = 22
 """Plies after which the solver is fast."""
 
 

@@ -15,6 +15,7 @@ from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend, count_parame
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
+from rookery.training.compiling import compile_in_background
 from rookery.training.config import Config
 from rookery.training.fallbacks import Fallbacks
 from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
@@ -31,7 +32,7 @@ from rookery.training.parts import (
 from rookery.training.progress import Progress, ProgressCallback
 from rookery.training.run import Run
 from rookery.training.scaling import Scaler, plays_with_actors
-from rookery.training.self_players import LocalSelfPlay
+from rookery.training.self_players import CpuSelfPlayer, LocalSelfPlay
 from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
 from rookery.training.store.folder import RunFolder
 from rookery.training.store.origin import new_net
@@ -215,6 +216,8 @@ class _Builder:
             backend=self.backend,
             seed=run.seed,
         )
+        if isinstance(player, CpuSelfPlayer) and player.is_new:
+            compile_in_background(self.game, self.config)
         self._note_backend(player.evaluator)
         self._adapt_games(player.games)
         selfplay = LocalSelfPlay(player, kind=self.device.type, moves=run.moves)

@@ -245,8 +245,9 @@ class _Planner:
         games, speed = self.recipe.selfplay.games, best.simulations_per_second
         reason = "that of the recipe"
         while games < MOST_GAMES * self.recipe.selfplay.games and self._clock() < self._deadline:
-            tried = replace(config, selfplay=replace(config.selfplay, games=2 * games))
-            faster = play_speed(self.game, tried, device=self.device, seconds=PLAY_SECONDS)
+            faster = self._play_speed(config, 2 * games)
+            if speed < FAST_ENOUGH * faster:  # unless the machine was slow for a moment
+                speed = max(speed, self._play_speed(config, games))
             if speed >= FAST_ENOUGH * faster:
                 reason = f"{speed / faster:.0%} of the speed with twice as many"
                 break
@@ -254,6 +255,10 @@ class _Planner:
         if games > (limit := self._most_games(speed)):
             games, reason = limit, "so that the first games end early in the run"
         return Choice("selfplay.games", games, reason), speed
+
+    def _play_speed(self, config: Config, games: int) -> float:
+        tried = replace(config, selfplay=replace(config.selfplay, games=games))
+        return play_speed(self.game, tried, device=self.device, seconds=PLAY_SECONDS)
 
     def _most_games(self, speed: float) -> int:
         """Return how many games end within the first part of the run."""
