@@ -23,11 +23,12 @@ from heading import print_heading, print_table
 
 from rookery.api import read_player_spec
 from rookery.arena import Connect4Solver, SolverPlayer
-from rookery.arena.match import MatchGame, part_seed, play_part
+from rookery.arena.match import part_seed, play_part
 from rookery.arena.openings import Opening, random_openings
+from rookery.arena.pairs import MatchGame
 from rookery.arena.rating.elo import wilson
 from rookery.arena.solvers.positions import read_positions
-from rookery.arena.strength import PositionTest
+from rookery.arena.strength.solved import PositionTest
 from rookery.base import available_cores
 from rookery.games import load_game
 
@@ -69,8 +70,8 @@ def play_match(options: argparse.Namespace) -> list[Judged]:
         CONNECT4, options.games // 2, plies=options.opening_plies, seed=options.seed
     )
     parts = [openings[first:][:PAIRS_PER_PART] for first in range(0, len(openings), PAIRS_PER_PART)]
-    fork = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(options.processes, mp_context=fork) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.processes, mp_context=spawn) as pool:
         one_part = partial(play, options.player, options.devices, options.seed)
         return [judged for part in pool.map(one_part, range(len(parts)), parts) for judged in part]
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -19,15 +19,16 @@ from typing import Any
 
 import numba
 import numpy as np
+import torch
 
 from rookery.arena.lockstep import legal_mask, outcomes, play_each
 from rookery.base import available_cores
 from rookery.games import Game, load_game
-from rookery.replay import ReplayConfig, Window, new_rows
 from rookery.search import cpu_search
 from rookery.selfplay import CpuSelfPlay
 from rookery.selfplay.kernels import bind as bind_selfplay
 from rookery.training.config import Config, from_json, to_json
+from rookery.training.planning.speed import filled_window
 
 Calls = list[tuple[Any, tuple[Any, ...]]]
 """Kernels, and the types of the arguments with which they were called."""
@@ -37,13 +38,16 @@ def compile_in_background(game: Game, config: Config) -> None:
     """Start a process that compiles what this run needs later, if there is a core for it."""
     if available_cores() == 1:
         return
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the run
-    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__],  # imports nothing from the present folder
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the run
+        )
+    except OSError:  # no process can be started: this one compiles everything
+        return
     job = json.dumps({"config": to_json(config), "digest": game.digest}).encode()
     threading.Thread(target=_serve, args=(process, job), name="compiling", daemon=True).start()
 
@@ -51,13 +55,11 @@ def compile_in_background(game: Game, config: Config) -> None:
 def _serve(process: subprocess.Popen[bytes], job: bytes) -> None:
     """Send the job, and wait for the process with its input open."""
     assert process.stdin is not None
-    with process.stdin:
-        try:
-            process.stdin.write(job + b"\n")
-            process.stdin.flush()
-        except OSError:  # it could not start; the run compiles everything
-            pass
+    with suppress(OSError), process.stdin:  # it may have ended
+        process.stdin.write(job + b"\n")
+        process.stdin.flush()
         process.wait()
+    process.wait()
 
 
 def main() -> None:
@@ -91,8 +93,7 @@ def compile_measuring(game: Game) -> None:
 
 def compile_learning(game: Game) -> None:
     """Compile what builds batches."""
-    window = Window(game, ReplayConfig(window_min=8, window_max=8))
-    window.add(new_rows(game, 8))
+    window = filled_window(game, torch.device("cpu"))
     window.batch(np.zeros(1, np.int64), np.arange(8), stream=np.uint64(1), result_mix=0.5)
 
 

@@ -40,7 +40,7 @@ def learn_speed(game: Game, config: Config, *, device: torch.device, seconds: fl
         seed=SEED,
         on_smaller_parts=lambda smaller: None,
     )
-    window = _filled_window(game, device)
+    window = filled_window(game, device)
 
     def update() -> int:
         learner.learn(window, 1, progress=0.0, check=_nothing)
@@ -61,7 +61,7 @@ def _per_second(work: Callable[[], int], seconds: float) -> float:
             return done / passed
 
 
-def _filled_window(game: Game, device: torch.device) -> Window:
+def filled_window(game: Game, device: torch.device) -> Window:
     """Return a window of the first position with even targets; learning costs the same."""
     rows = new_rows(game, ROWS)
     first = game.new_states(1)[0]
