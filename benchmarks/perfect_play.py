@@ -19,6 +19,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+import torch
 from heading import print_heading, print_table
 
 from rookery.api import read_player_spec
@@ -33,7 +34,7 @@ from rookery.base import available_cores
 from rookery.games import load_game
 
 POSITIONS = Path(__file__).parent / "data" / "connect4_ordinary.txt"
-PAIRS_PER_PART = 4
+PAIRS_PER_PART = 17
 TABLE_BITS = 24
 VALUES = {1: "won", 0: "drawn", -1: "lost"}
 CONNECT4 = load_game("connect4")
@@ -71,7 +72,9 @@ def play_match(options: argparse.Namespace) -> list[Judged]:
     )
     parts = [openings[first:][:PAIRS_PER_PART] for first in range(0, len(openings), PAIRS_PER_PART)]
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(options.processes, mp_context=spawn) as pool:
+    with ProcessPoolExecutor(
+        options.processes, mp_context=spawn, initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
         one_part = partial(play, options.player, options.devices, options.seed)
         return [judged for part in pool.map(one_part, range(len(parts)), parts) for judged in part]
 
