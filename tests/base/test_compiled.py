@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numba
@@ -17,6 +18,7 @@ from rookery.base.kernel_cache import KernelFiles
 from rookery.games import load_game
 from rookery.games.tictactoe import legal
 
+SOURCE = Path(rookery.__file__).parents[1]
 SCRIPT = """
 import json, sys
 import numpy as np
@@ -224,3 +226,72 @@ def test_the_digest_is_computed_again_only_after_an_edit(tmp_path: Path) -> None
     assert remembered_digest(package, folder) == first
     source.write_text("@compiled\ndef one():\n    return 11\n")
     assert remembered_digest(package, folder) == source_digest(package) != first
+
+
+SAME_NAMES = """
+import sys
+from rookery.base import compiled, namespace
+
+
+def bind(one):
+    @compiled
+    def total(n):
+        if n < 2:
+            return n
+        return total(n - 1) + one.amount(n)  # recursive, so that it stays a function of its own
+
+    inner = namespace(f"{one.__name__}.inner", [total])
+
+    @compiled
+    def outer(n):
+        return inner.total(n)
+
+    return outer
+
+
+def steps(name):
+    @compiled
+    def one(n):
+        return 1
+
+    @compiled
+    def many(n):
+        return 100 * n
+
+    return namespace(name, {"amount": {"one": one, "many": many}[name]})
+
+
+print(*(bind(steps(name))(10) for name in sys.argv[1:]))
+"""
+
+
+def test_code_that_two_processes_compiled_can_be_loaded_together(tmp_path: Path) -> None:
+    """Functions of the same name, with other closures, must not be taken for each other."""
+    script = tmp_path / "same_names.py"
+    script.write_text(SAME_NAMES)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(SOURCE)}
+
+    def results(*names: str) -> list[int]:
+        command = [sys.executable, str(script), *names]
+        ran = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+        return [int(word) for word in ran.stdout.split()]
+
+    assert results("one") == [10]
+    assert results("many") == [5401]
+    assert results("one", "many") == [10, 5401]
+    assert results("many", "one") == [5401, 10]
+
+
+def test_processes_number_their_functions_differently() -> None:
+    code = (
+        "import os, rookery.base\n"
+        "from numba.core.bytecode import FunctionIdentity as Identity\n"
+        "child = os.fork()\n"
+        "child and os.wait()\n"
+        "print(next(Identity._unique_ids), flush=True)\n"
+    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(SOURCE)}
+    outputs = [subprocess.check_output(command, env=environment, text=True) for _ in range(2)]
+    numbers = [int(line) for output in outputs for line in output.split()]
+    assert len(numbers) == 4
+    assert min(abs(a - b) for a, b in combinations(numbers, 2)) > 1_000_000

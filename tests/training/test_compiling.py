@@ -12,7 +12,7 @@ import pytest
 
 from rookery.games import load_game
 from rookery.search import cpu_search
-from rookery.selfplay import CpuSelfPlay
+from rookery.selfplay import CpuSelfPlay, kernel_calls
 from rookery.selfplay.kernels import bind
 from rookery.training import apply, compiling, recipe_for
 from rookery.training.config import to_json
@@ -22,7 +22,7 @@ CONFIG = apply(recipe_for("tictactoe"), ["selfplay.games=8", "selfplay.simulatio
 
 
 def test_kernels_are_noted_for_the_types_with_which_self_play_calls_them() -> None:
-    calls = compiling.selfplay_calls(GAME, CONFIG)
+    calls = kernel_calls(GAME, CONFIG.selfplay, CONFIG.search)
     names = [kernel.__name__ for kernel, _ in calls]
     first, last = names.index("descend"), names.index("advance")
     assert names[0] == "restart" and first < names.index("decide") < last
@@ -47,8 +47,7 @@ def play_a_little() -> None:
     assert selfplay.play(9, progress=0.0, iteration=0).rows is not None
 
 
-def test_what_measuring_and_learning_need_compiles() -> None:
-    compiling.compile_measuring(GAME)
+def test_what_learning_needs_compiles() -> None:
     compiling.compile_learning(GAME)
 
 

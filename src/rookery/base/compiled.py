@@ -6,22 +6,30 @@ cache a function that closes over another compiled function. Kernels for one gam
 over a *module* of functions (`namespace`), which Numba caches by the module's name. The cache of a
 function refers to its module by name, too, but is found by the path of its file: a rules file that
 is imported under two names needs two caches.
+
+Numba makes the symbols of functions from their names and from numbers, which start at 0 in every
+process. Code that two processes compiled for two games, or two search methods, could have the same
+symbols; in a process that loads both, one would call the functions of the other. Hence the numbers
+start at random.
 """
 
 import ast
 import hashlib
 import os
 import re
+import secrets
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.bytecode import FunctionIdentity
 
 from rookery.base.kernel_cache import use_kernel_files
 
@@ -176,3 +184,13 @@ def remembered_digest(package: Path, folder: Path) -> str:
 
 
 numba.config.CACHE_DIR = str(_cache_folder())
+
+
+def _number_functions() -> None:
+    """Number the functions that this process compiles as no other process does."""
+    FunctionIdentity._unique_ids = count(secrets.randbits(60))
+
+
+_number_functions()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_functions)

@@ -9,6 +9,7 @@ from rookery.search.analysis.search import (
 from rookery.search.analysis.variations import Variation
 from rookery.search.config import SearchConfig
 from rookery.search.cpu_search import CpuSearch
+from rookery.search.cpu_search import bind as bind_cpu_search
 from rookery.search.decisions import DecisionArrays, Decisions
 from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees, new_search
 from rookery.search.gumbel import visit_table
@@ -29,6 +30,7 @@ __all__ = [
     "SearchConfig",
     "SearchProgress",
     "Variation",
+    "bind_cpu_search",
     "bind_simulation",
     "choose_leaves",
     "new_search",

@@ -3,6 +3,7 @@
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.cpu import CpuSelfPlay
 from rookery.selfplay.gpu import GpuSelfPlay
+from rookery.selfplay.kernel_calls import kernel_calls
 from rookery.selfplay.report import Played, SelfPlayReport, merge_reports
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "Played",
     "SelfPlayConfig",
     "SelfPlayReport",
+    "kernel_calls",
     "merge_reports",
 ]

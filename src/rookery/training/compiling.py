@@ -10,28 +10,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import partial
-from types import ModuleType
-from typing import Any
+from contextlib import suppress
 
-import numba
 import numpy as np
 import torch
 
-from rookery.arena.lockstep import legal_mask, outcomes, play_each
 from rookery.base import available_cores
 from rookery.games import Game, load_game
-from rookery.search import cpu_search
-from rookery.selfplay import CpuSelfPlay
-from rookery.selfplay.kernels import bind as bind_selfplay
+from rookery.selfplay import kernel_calls
 from rookery.training.config import Config, from_json, to_json
 from rookery.training.planning.speed import filled_window
-
-Calls = list[tuple[Any, tuple[Any, ...]]]
-"""Kernels, and the types of the arguments with which they were called."""
 
 
 def compile_in_background(game: Game, config: Config) -> None:
@@ -76,60 +64,16 @@ def _end_with_input() -> None:
 
 
 def compile_kernels(game: Game, config: Config) -> None:
-    """Compile the kernels of measuring, learning and self-play, those needed last first."""
-    compile_measuring(game)
+    """Compile the kernels of learning and self-play, those needed last first."""
     compile_learning(game)
-    for kernel, types in reversed(selfplay_calls(game, config)):
+    for kernel, types in reversed(kernel_calls(game, config.selfplay, config.search)):
         kernel.compile(types)
-
-
-def compile_measuring(game: Game) -> None:
-    """Compile what matches and strength tests use besides the search."""
-    states = game.new_states(1)
-    first = legal_mask(game, states).argmax(1).astype(np.int32)
-    play_each(game, states, first)
-    outcomes(game, states)
 
 
 def compile_learning(game: Game) -> None:
     """Compile what builds batches."""
     window = filled_window(game, torch.device("cpu"))
     window.batch(np.zeros(1, np.int64), np.arange(8), stream=np.uint64(1), result_mix=0.5)
-
-
-def selfplay_calls(game: Game, config: Config) -> Calls:
-    """Return the kernels of self-play in the order of a move, called by games that do nothing."""
-    outputs = np.zeros((2, game.num_actions), np.float32), np.zeros((2, 3), np.float32)
-    steps = cpu_search.bind(game.rules, config.search.method), bind_selfplay(game.rules)
-    with _noted_calls(steps) as calls:
-        selfplay = CpuSelfPlay(
-            game,
-            lambda planes: outputs,
-            config=replace(config.selfplay, games=2),
-            search=config.search,
-            seed=0,
-        )
-        selfplay.play(1, progress=0.0, iteration=0)
-    return calls
-
-
-@contextmanager
-def _noted_calls(modules: Sequence[ModuleType]) -> Iterator[Calls]:
-    """Have the kernels of modules note the types of their arguments instead of running."""
-    calls: Calls = []
-
-    def note(kernel: Any, *arguments: Any) -> None:
-        calls.append((kernel, tuple(map(numba.typeof, arguments))))
-
-    kept = [dict(vars(module)) for module in modules]
-    for module, names in zip(modules, kept, strict=True):
-        kernels = {name: each for name, each in names.items() if hasattr(each, "py_func")}
-        vars(module).update({name: partial(note, kernel) for name, kernel in kernels.items()})
-    try:
-        yield calls
-    finally:
-        for module, names in zip(modules, kept, strict=True):
-            vars(module).update(names)
 
 
 if __name__ == "__main__":
