@@ -1,7 +1,5 @@
 """The evaluator for the CPU: its backends, the choice among them, and new weights."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -9,6 +7,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from fake_time import FakeTime
 from rookery import games
 from rookery.base import ConfigError, RookeryError, UnknownName
 from rookery.nets import CpuEvaluator, NetConfig, build_net
@@ -147,14 +146,15 @@ def test_auto_does_not_change_torchs_settings() -> None:
 
 def slowed(monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[int]:
     """Make the float16 backend wait; return the sizes of the batches it receives."""
-    call, seen = TorchBackend.__call__, list[int]()
+    clock, call, seen = FakeTime(tick=0.001), TorchBackend.__call__, list[int]()
 
     def slow(self: TorchBackend, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if self._dtype == torch.float16:
             seen.append(len(rows))
-            time.sleep(seconds)
+            clock.sleep(seconds)
         return call(self, rows)
 
+    monkeypatch.setattr(cpu_backends, "time", clock)
     monkeypatch.setattr(TorchBackend, "__call__", slow)
     return seen
 

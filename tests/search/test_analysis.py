@@ -1,6 +1,5 @@
 """The search of one position: compared with the batched search, known results, whole games."""
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,10 +7,11 @@ import numpy as np
 import pytest
 
 import toy
+from fake_time import FakeTime
 from rookery.games import DRAW, LOSS, ONGOING, WIN, Board, Game, load_game
 from rookery.nets import CpuEvaluator
 from rookery.search import AnalysisSearch, CpuSearch, SearchConfig, nodes_in_memory
-from rookery.search.analysis.search import choose_leaves
+from rookery.search.analysis import search as analysis
 from rookery.training import load_shipped
 
 TICTACTOE, CONNECT4, CHESS = load_game("tictactoe"), load_game("connect4"), load_game("chess")
@@ -254,19 +254,21 @@ def test_a_search_can_be_stopped_after_a_batch() -> None:
     assert search.grow(10) == 10
 
 
-def test_batches_are_as_large_as_the_evaluator_gains_from() -> None:
-    answer = toy.uniform(7)
+@pytest.mark.parametrize(
+    ("seconds_per_call", "seconds_per_row", "leaves"),
+    [(0.003, 0.0, 64), (0.0, 0.003, 1), (0.003, 0.001, 8)],
+)
+def test_batches_are_as_large_as_the_evaluator_gains_from(
+    monkeypatch: pytest.MonkeyPatch, seconds_per_call: float, seconds_per_row: float, leaves: int
+) -> None:
+    clock, answer = FakeTime(), toy.uniform(7)
+    monkeypatch.setattr(analysis, "time", clock)
 
-    def constant_time(planes: Any) -> Any:
-        time.sleep(0.003)
+    def evaluate(planes: Any) -> Any:
+        clock.sleep(seconds_per_call + seconds_per_row * len(planes))
         return answer(planes)
 
-    def linear_time(planes: Any) -> Any:
-        time.sleep(0.003 * len(planes))
-        return answer(planes)
-
-    assert choose_leaves(CONNECT4, constant_time) >= 16
-    assert choose_leaves(CONNECT4, linear_time) == 1
+    assert analysis.choose_leaves(CONNECT4, evaluate) == leaves
 
 
 def test_the_number_of_nodes_is_proportional_to_the_memory() -> None:

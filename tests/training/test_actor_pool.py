@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from fake_time import FakeTime
 from rookery import __version__
 from rookery.games import load_game
 from rookery.gpu import devices
@@ -95,18 +96,6 @@ class FakeCluster:
     def start(self, name: str, function: Any, job: Mapping[str, Any], **options: Any) -> FakeWorker:
         self.workers.append(FakeWorker(name, job, options))
         return self.workers[-1]
-
-
-class FakeTime:
-    """A clock that advances only when a test or a pause says so."""
-
-    now = 100.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 @pytest.fixture
