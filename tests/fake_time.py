@@ -15,5 +15,7 @@ class FakeTime:
         self.now += self.tick
         return self.now
 
+    monotonic = perf_counter
+
     def sleep(self, seconds: float) -> None:
         self.now += seconds

@@ -24,7 +24,9 @@ from rookery.training.trainers.trainer import TrainerJob
 from rookery.workers import Channel, Cluster, WorkerEvent
 
 RULES = load_game("connect4")
-CONFIG = replace(TOGETHER, silence_seconds=4.0)
+CONFIG = replace(TOGETHER, silence_seconds=60.0)
+"""A busy machine does not make trainers look hung."""
+IMPATIENT = replace(CONFIG, silence_seconds=4.0)
 RUN, REPLAY = RunConfig(seed=7), ReplayConfig()
 
 

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from apart import apart
-from faulty_trainers import CONFIG, new_pool, window
+from faulty_trainers import IMPATIENT, new_pool, window
 from rank_processes import learn_alone
 from rookery.workers import Cluster
 
@@ -29,7 +29,7 @@ def main(address: str, machines: int) -> None:
     cluster = Cluster(address)
     while cluster.capacity().machines != machines:
         time.sleep(0.1)
-    pool, events = new_pool(2, CONFIG, cluster=cluster)
+    pool, events = new_pool(2, IMPATIENT, cluster=cluster)
     rows, told = window(), 0
     while not select.select([sys.stdin], [], [], PAUSE_SECONDS)[0]:
         report = pool.learn(rows, 1, progress=0.2)
@@ -37,7 +37,7 @@ def main(address: str, machines: int) -> None:
             say("event", what=str(event))
         told = len(events)
         say("learned", updates=pool.updates, ranks=[rank.name for rank in report.worked])
-    state, alone = pool.state(), learn_alone(CONFIG, pool.updates).state()
+    state, alone = pool.state(), learn_alone(IMPATIENT, pool.updates).state()
     say("finished", updates=int(state["updates"].item()), apart=apart(alone, state))
     pool.close()
     cluster.close()

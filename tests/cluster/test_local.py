@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,9 @@ pytestmark = pytest.mark.cluster
 
 TESTS = Path(__file__).parents[1]
 PATHS = {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
-QUICK = RestartPolicy(silence_seconds=2.5, start_seconds=5.0, failures=2, first_pause=0.1)
+PATIENT = RestartPolicy(silence_seconds=60.0, start_seconds=60.0, failures=2, first_pause=0.1)
+"""A busy machine does not make workers look hung."""
+QUICK = replace(PATIENT, silence_seconds=2.5, start_seconds=5.0)
 TIMEOUT_SECONDS = 60.0
 CPUS = 2
 
@@ -51,13 +54,19 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
         processes |= children() - before
         cluster.close()
-        assert not psutil.wait_procs(processes, timeout=10.0)[1]
+        assert not psutil.wait_procs(processes, timeout=TIMEOUT_SECONDS)[1]
 
 
 class Observed:
     """A pool, its workers, its messages and its events."""
 
-    def __init__(self, cluster: Cluster, function: Callable[..., None], size: int) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        function: Callable[..., None],
+        size: int,
+        policy: RestartPolicy = PATIENT,
+    ) -> None:
         self.events: list[WorkerEvent] = []
         self.messages: list[tuple[int, Message]] = []
         self.workers: dict[int, ClusterWorker] = {}
@@ -66,7 +75,7 @@ class Observed:
             self.workers[number] = cluster.start(name, function, start, environment=PATHS)
             return self.workers[number]
 
-        self.pool = WorkerPool("actor", size, start, policy=QUICK, on_event=self.events.append)
+        self.pool = WorkerPool("actor", size, start, policy=policy, on_event=self.events.append)
 
     def poll_until(self, is_done: Callable[[], object]) -> float:
         """Poll until something is so; return the seconds that it took."""
@@ -137,7 +146,7 @@ def test_a_killed_worker_is_replaced_and_the_others_continue(
     observed.poll_until(lambda: observed.pool.ready() == [0, 1])
     victim = observed.pid(0)
     os.kill(victim, signal.SIGKILL)
-    assert observed.poll_until(lambda: observed.events) < 2.0
+    assert observed.poll_until(lambda: observed.events) < PATIENT.silence_seconds / 2
     event = observed.events[0]
     assert (event.worker, event.what) == ("actor 0", "was lost: its worker process has died")
     before = len(observed.counts(1))
@@ -149,7 +158,7 @@ def test_a_killed_worker_is_replaced_and_the_others_continue(
 
 @pytest.mark.slow
 def test_a_hung_worker_is_killed_and_replaced(observe: Callable[..., Observed]) -> None:
-    observed = observe(worker_functions.count, 1)
+    observed = observe(worker_functions.count, 1, QUICK)
     observed.poll_until(lambda: observed.pool.ready() == [0])
     victim = observed.pid(0)
     os.kill(victim, signal.SIGSTOP)
@@ -175,7 +184,7 @@ def test_a_worker_that_always_fails_is_dropped(observe: Callable[..., Observed])
 
 @pytest.mark.slow
 def test_a_worker_without_a_free_cpu_waits(observe: Callable[..., Observed]) -> None:
-    observed = observe(worker_functions.count, CPUS + 1)
+    observed = observe(worker_functions.count, CPUS + 1, QUICK)
     observed.poll_until(lambda: len(observed.pool.ready()) == CPUS)
     observed.poll_for(QUICK.start_seconds + 1.0)
     assert [worker.is_queued() for worker in observed.workers.values()].count(True) == 1
@@ -207,7 +216,7 @@ def test_an_address_without_ray_is_an_error_within_seconds(monkeypatch: pytest.M
     begun = time.monotonic()
     with pytest.raises(RookeryError, match=r"no Ray answers at .* within 3 s; start one"):
         Cluster("127.0.0.1:1")
-    assert time.monotonic() - begun < 10.0
+    assert time.monotonic() - begun < 30.0  # Ray itself would try for minutes
 
 
 def test_the_error_without_ray_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,4 +251,4 @@ def test_no_worker_outlives_a_killed_coordinator() -> None:
         workers = [process for process in started if "Host" in process.name()]
         assert len(workers) == 2
         parent.kill()
-        assert not psutil.wait_procs(workers, timeout=10.0)[1]
+        assert not psutil.wait_procs(workers, timeout=TIMEOUT_SECONDS)[1]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +9,7 @@ import psutil
 import pytest
 import torch
 
-from faulty_trainers import CONFIG, new_pool, window
+from faulty_trainers import new_pool, window
 from rookery.training.trainers.cluster_store import ClusterStore
 from rookery.workers import Cluster
 from sockets import exposed, listening
@@ -31,7 +30,7 @@ def names(sockets: set[tuple[str, str, int]]) -> set[str]:
 
 
 def test_a_local_ray_and_its_trainers_listen_on_loopback_only(cluster: Cluster) -> None:
-    pool, _ = new_pool(2, replace(CONFIG, silence_seconds=20.0), cluster=cluster)
+    pool, _ = new_pool(2, cluster=cluster)
     with closing(pool):
         rows = window()
         while len(pool.learn(rows, 1, progress=0.2).worked) < 2:

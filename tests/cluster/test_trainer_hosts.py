@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster_hosts import ADDRESSES, HEAD, NODE, PORT, Hosts, lacks, wait_until
-from faulty_trainers import CONFIG
+from faulty_trainers import IMPATIENT
 
 pytestmark = [
     pytest.mark.slow,
@@ -96,7 +96,7 @@ def test_a_host_is_lost_and_every_update_is_made_once(hosts: Hosts, fault: str) 
         hosts.cut()
     wait_until(lambda: len(run.of_kind("learned")) > before + 1, TIMEOUT_SECONDS)
     went_on = run.of_kind("learned")[before + 1]["at"] - begun
-    assert went_on < 3 * CONFIG.silence_seconds, "the other trainer goes on alone"
+    assert went_on < 3 * IMPATIENT.silence_seconds, "the other trainer goes on alone"
     replaced = run.wait_for_two(since=begun + went_on) - begun
     print(f"\n{fault}: went on after {went_on:.1f} s, replaced after {replaced:.1f} s", flush=True)
     assert len(trainers_on(hosts, HEAD)) == 2

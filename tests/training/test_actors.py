@@ -138,7 +138,7 @@ def test_a_run_whose_actors_all_fail_ends_within_its_time(
     )
     with pytest.raises(WorkersLost, match="this actor always fails"):
         train(folder, lambda progress: None)
-    assert time.monotonic() - begun < 30  # without a limit, pauses between restarts last minutes
+    assert time.monotonic() - begun < 60  # without a limit, pauses between restarts last minutes
 
 
 class Disturbance:
@@ -345,7 +345,7 @@ def test_a_killed_coordinator_leaves_no_orphans_and_resumes(tmp_path: Path) -> N
             time.sleep(0.1)
         workers = psutil.Process(process.pid).children(recursive=True)
         os.kill(process.pid, signal.SIGKILL)
-    _, alive = psutil.wait_procs(workers, timeout=5.0)
+    _, alive = psutil.wait_procs(workers, timeout=60.0)
     assert not alive
     folder = RunFolder(path)
     reached = max(line["iteration"] for line in Stats(path).lines())

@@ -22,6 +22,7 @@ from torch import nn
 from apart import apart
 from faulty_trainers import (
     CONFIG,
+    IMPATIENT,
     HangingPool,
     HeldPool,
     HopelessPool,
@@ -95,10 +96,6 @@ def distance_from_undisturbed(
     return apart(learn_alone(config, goal).state(), state)
 
 
-PATIENT = replace(CONFIG, silence_seconds=60.0)
-"""A busy machine does not make trainers look hung."""
-
-
 @pytest.fixture
 def may_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file without which no trainer of a HeldPool starts; it exists."""
@@ -109,14 +106,14 @@ def may_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_killed_trainer_is_replaced_and_the_result_is_the_same(may_start: Path) -> None:
-    with running(3, PATIENT, HeldPool) as (pool, events):
+    with running(3, kind=HeldPool) as (pool, events):
         rows = window()
         until_all_have_joined(pool, 3, rows)
         may_start.unlink()
         worker_processes()[0].kill()  # the root
         begin = time.perf_counter()
         report = pool.learn(rows, 1, progress=0.2)
-        assert time.perf_counter() - begin < PATIENT.silence_seconds / 2  # noticed at once
+        assert time.perf_counter() - begin < CONFIG.silence_seconds / 2  # noticed at once
         assert len(report.worked) == 2
         lost, total = report.ranks[0], report.total
         assert (lost.state, lost.fallback, lost.failures) in [
@@ -162,12 +159,12 @@ def check_figures(report: LearnReport, updates: int) -> None:
         assert rank.batch_ms > 0 and rank.sync_ms > 0 and 0 < rank.efficiency <= 1
         assert rank.sent_mb > 0 and rank.received_mb > 0
         assert rank.memory_mb > 50 and rank.device_mb == 0
-        assert 0 <= rank.heartbeat_age < PATIENT.silence_seconds
+        assert 0 <= rank.heartbeat_age < CONFIG.silence_seconds
 
 
 @pytest.mark.slow
 def test_a_hung_trainer_is_replaced_after_its_time_limit() -> None:
-    with running(2) as (pool, events):
+    with running(2, IMPATIENT) as (pool, events):
         rows = window()
         until_all_have_joined(pool, 2, rows)
         worker_processes()[1].send_signal(signal.SIGSTOP)
@@ -207,7 +204,7 @@ def test_the_part_of_a_killed_trainer_comes_back_from_the_run_folder(
 ) -> None:
     rows, path = window(), partial(shard_path, tmp_path)
     write_shard(path(0), rows.newest(len(rows)), game=rows.game)
-    with running(3, PATIENT, HeldPool, replay=SPLIT, shard_path=path) as (pool, events):
+    with running(3, kind=HeldPool, replay=SPLIT, shard_path=path) as (pool, events):
         until_all_have_joined(pool, 3, rows)
         assert rows_held(pool.learn(rows, 1, progress=0.2)) == [133, 133, 134]
         assert "each holds its part of the replay window" in pool.describe()

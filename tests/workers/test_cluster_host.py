@@ -3,6 +3,10 @@
 import threading
 import time
 
+import pytest
+
+from fake_time import FakeTime
+from rookery.workers import cluster_host
 from rookery.workers.cluster_host import Mailbox
 
 SOON = 0.2
@@ -60,9 +64,11 @@ def test_the_end_comes_with_the_last_messages() -> None:
     assert mailbox.fetch(0, SOON) == ([b"why"], "failed")
 
 
-def test_a_mailbox_measures_the_time_since_the_last_call() -> None:
+def test_a_mailbox_measures_the_time_since_the_last_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeTime()
+    monkeypatch.setattr(cluster_host, "time", clock)
     mailbox = Mailbox()
-    time.sleep(SOON)
-    assert mailbox.seconds_since_call() >= SOON
+    clock.sleep(3.0)
+    assert mailbox.seconds_since_call() == 3.0
     mailbox.fetch(0, 0.0)
-    assert mailbox.seconds_since_call() < SOON
+    assert mailbox.seconds_since_call() == 0.0
