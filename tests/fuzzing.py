@@ -21,7 +21,7 @@ from rookery.interface.cli.failures import explain
 
 CAMPAIGN = int(os.environ.get("ROOKERY_FUZZ", "0"))
 SAMPLE = 1000
-CASE_SECONDS = 20
+CASE_SECONDS = 60
 CASE_BYTES = 4 * 2**30
 """Address space that a case may need in addition."""
 

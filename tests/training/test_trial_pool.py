@@ -25,6 +25,7 @@ from rookery.training import (
 )
 from rookery.training.tuning import pool as pools
 from rookery.training.tuning import study as studies
+from rookery.training.tuning.study import run_trial
 from thread_workers import ThreadWorker
 
 SPACE = ["learning.learning_rate=1e-4..1e-2:log"]
@@ -83,7 +84,9 @@ def test_trials_side_by_side_are_ordinary_runs(
     assert len({each.settings for each in results}) == 3
 
 
-def fake_run(errors: list[float]) -> Callable[[RunFolder, ProgressCallback], str]:
+def fake_run(
+    errors: list[float], *, seconds: float = 0.1
+) -> Callable[[RunFolder, ProgressCallback], str]:
     """Return a run with these measurements of strength, which waits for a stop after each."""
 
     def run(folder: RunFolder, callback: ProgressCallback) -> str:
@@ -91,7 +94,7 @@ def fake_run(errors: list[float]) -> Callable[[RunFolder, ProgressCallback], str
             for number, each in enumerate(errors, start=1):
                 share = number / len(errors)
                 progress = Progress("self-play", number, share, 0.0)
-                for _ in range(20):
+                for _ in range(int(seconds / 0.005)):
                     callback(Progress(**{**vars(progress), "strength": Strength(each, "x", ())}))
                     time.sleep(0.005)
         except Stopped:
@@ -111,7 +114,7 @@ def test_a_trial_that_falls_behind_is_stopped(
     with open_study() as study:
         monkeypatch.setattr(pools, "run_trial", fake_run([40, 30, 20, 10] * 2))
         run_all(study, 2)
-        monkeypatch.setattr(pools, "run_trial", fake_run([90.0] * 8))
+        monkeypatch.setattr(pools, "run_trial", fake_run([90.0] * 8, seconds=4.0))
         (result,), _ = run_all(study, 3)
     assert result.ended.startswith("pruned at ") and not result.is_finished
 
@@ -152,7 +155,22 @@ def test_an_error_that_no_settings_cause_ends_the_study(
     assert "trial-0000" in {each.run.name for each in results}  # it is continued
 
 
-def test_stopped_trials_are_continued_also_by_one_process(open_study: Callable[[], Study]) -> None:
+def hold(folder: RunFolder, callback: ProgressCallback) -> str:
+    """Run a trial until it has written something, then wait for a stop."""
+
+    def wait(progress: Progress) -> None:
+        callback(progress)
+        while (folder.path / "stats.jsonl").exists():
+            time.sleep(0.005)
+            callback(progress)
+
+    return run_trial(folder, wait)
+
+
+def test_stopped_trials_are_continued_also_by_one_process(
+    open_study: Callable[[], Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "run_trial", hold)
     with open_study() as study, closing(TrialPool(study, 2, on_note=print)) as pool:
         for _ in polled(pool, 2):
             started = [run for run, _ in pool.progress()]
@@ -160,6 +178,7 @@ def test_stopped_trials_are_continued_also_by_one_process(open_study: Callable[[
                 (study.path / run / "stats.jsonl").exists() for run in started
             ):
                 break
+    monkeypatch.setattr(pools, "run_trial", run_trial)
     with open_study() as study:
         assert study.num_done() == 0
         results, _ = run_all(study, 2, workers=1)
