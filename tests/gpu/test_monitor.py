@@ -27,7 +27,7 @@ def samples(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def wait_for(samples: list[int], count: int) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while len(samples) < count and time.monotonic() < end:
         time.sleep(0.005)
     assert len(samples) >= count
