@@ -1,6 +1,7 @@
 """Towers in 8 bits on the CPU, compared with float32 and with the arithmetic of integers."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 import rookery as rk
+from fake_time import FakeTime
 from rookery.base import ConfigError
 from rookery.nets import CpuEvaluator, NetConfig, build_net
-from rookery.nets.inference.backend import random_boards
+from rookery.nets.inference import cpu
+from rookery.nets.inference.backend import TorchBackend, random_boards
 from rookery.nets.inference.int8_cpu import (
     MEASURED_ROWS,
     Convolution,
+    Int8CpuBackend,
     is_int8_supported,
     to_levels,
 )
@@ -121,3 +125,37 @@ def test_other_networks_and_processors_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     with pytest.raises(ConfigError, match="int8 needs an x86 processor"):
         CpuEvaluator(net, (3, 6, 7), backend="int8")
+
+
+@pytest.mark.parametrize(("seconds", "chosen"), [(0.5, "int8"), (2.0, "float32")])
+def test_fastest_takes_8_bits_where_they_are_faster(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, chosen: str
+) -> None:
+    clock, call, exact = FakeTime(tick=0.001), Int8CpuBackend.__call__, TorchBackend.__call__
+
+    def rounded(self: Int8CpuBackend, planes: torch.Tensor) -> Any:
+        clock.sleep(seconds)
+        return call(self, planes)
+
+    def plain(self: TorchBackend, planes: torch.Tensor) -> Any:
+        clock.sleep(1.0 if self._dtype == torch.float32 else 1.5)
+        return exact(self, planes)
+
+    monkeypatch.setattr(cpu, "time", clock)
+    monkeypatch.setattr(cpu, "missing_for", lambda backend: backend * (backend == "openvino"))
+    monkeypatch.setattr(Int8CpuBackend, "__call__", rounded)
+    monkeypatch.setattr(TorchBackend, "__call__", plain)
+    net = build_net(NetConfig(width=16, depth=1), (3, 6, 7), 7, seed=1)
+    evaluator = CpuEvaluator(net, (3, 6, 7), backend="fastest", batch_size=8)
+    assert evaluator.backend == chosen and "int8" in evaluator.choice.rates
+    assert "int8" not in CpuEvaluator(net, (3, 6, 7), backend="auto", batch_size=8).choice.rates
+
+
+def test_fastest_suits_every_network_and_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    spiking = build_net(NetConfig(kind="spiking", width=16, depth=1), (3, 6, 7), 7, seed=1)
+    choice = CpuEvaluator(spiking, (3, 6, 7), backend="fastest", batch_size=8).choice
+    assert "int8 needs a residual network" in choice.dropped["int8"]
+    net = build_net(NetConfig(width=16, depth=1), (3, 6, 7), 7, seed=1)
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    choice = CpuEvaluator(net, (3, 6, 7), backend="fastest", batch_size=8).choice
+    assert "int8" not in choice.rates.keys() | choice.dropped.keys()

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from rookery.base import RunFolderError
+from rookery.nets import is_int8_supported
 from rookery.training import Progress, ProgressCallback, RunFolder, Stats, Stopped, apply, train
 from rookery.training.factory import _as_before, open_loop
 from rookery.training.store.checkpoint import Checkpoint
@@ -241,13 +242,25 @@ def test_backends_of_another_device_are_measured_again(copy: RunFolder) -> None:
     assert backend in rates and precision in ("float32", "bfloat16")
 
 
-@pytest.mark.parametrize(("before", "after"), [("int8", "auto"), ("float16", "float16")])
-def test_int8_is_not_kept_unless_it_is_asked_for(copy: RunFolder, before: str, after: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "device", "before", "after"),
+    [
+        ("auto", "cuda", "int8", "auto"),
+        ("auto", "cuda", "float16", "float16"),
+        ("auto", "cpu", "int8", "auto"),
+        ("fastest", "cuda", "int8", "fastest"),
+        ("fastest", "cpu", "float16", "float16"),
+        ("fastest", "cpu", "int8", "int8" if is_int8_supported() else "fastest"),
+    ],
+)
+def test_int8_is_not_kept_unless_it_is_asked_for(
+    copy: RunFolder, asked: str, device: str, before: str, after: str
+) -> None:
     found = Checkpoint.load(copy.path)
     assert found is not None
     position = replace(found.position, inference=before)
-    config = apply(copy.config, ["run.inference=auto"])
-    _, inference = _as_before(config, position, torch.device("cuda"))
+    config = apply(copy.config, [f"run.inference={asked}"])
+    _, inference = _as_before(config, position, torch.device(device))
     assert inference == after
 
 

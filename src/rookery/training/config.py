@@ -112,7 +112,8 @@ class RunConfig:
     """Minutes at work after which a failure of an actor or trainer is forgotten."""
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
-    at the start; int8 = eight bits in self-play, which is faster and less exact."""
+    at the start; int8 = eight bits in self-play, which is faster and less exact; fastest = auto,
+    or int8 on a CPU where that is faster."""
     fallback: str = "all"
     """What the run may do instead of ending with an error: all, none, or some of device (train on
     the CPU if auto finds no GPU), inference (use a slower backend), memory (play fewer games or
@@ -132,7 +133,7 @@ class RunConfig:
                 f"run.elo_anchors is {short(self.elo_anchors)}, expected auto, or players such as "
                 "random,minimax:2"
             )
-        known = dict.fromkeys(("auto", *CPU_BACKENDS, *GPU_BACKENDS, *MPS_BACKENDS))
+        known = dict.fromkeys(("auto", "fastest", *CPU_BACKENDS, *GPU_BACKENDS, *MPS_BACKENDS))
         if self.inference not in known:
             raise UnknownName("run.inference", self.inference, known)
         self.check_silence("run.silence_seconds", self.silence_seconds)
@@ -140,7 +141,7 @@ class RunConfig:
     @property
     def exact_inference(self) -> str:
         """The backend outside of self-play, which 8 bits are for."""
-        return "auto" if self.inference == "int8" else self.inference
+        return "auto" if self.inference in ("int8", "fastest") else self.inference
 
     def has_actors(self) -> bool:
         """Return whether games are played by actors."""

@@ -11,7 +11,13 @@ from rookery.base import ConfigError, FileDamaged, RunFolderError, UnknownName
 from rookery.games import is_cpu_only, quick_check
 from rookery.gpu import data_device, find_devices, why_cpu
 from rookery.learning import LearningConfig
-from rookery.nets import CpuEvaluator, GpuEvaluator, check_backend, count_parameters
+from rookery.nets import (
+    CpuEvaluator,
+    GpuEvaluator,
+    check_backend,
+    count_parameters,
+    is_int8_supported,
+)
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
@@ -63,7 +69,7 @@ def check_hardware(config: Config) -> torch.device:
     if note := why_cpu(config.run.devices):
         Fallbacks(config.run.fallback).take("device", note)
     check_trainers(config)
-    backends = ("auto", *backends_on(devices[0]))
+    backends = ("auto", "fastest", *backends_on(devices[0]))
     if config.run.inference not in backends:
         raise UnknownName(f"run.inference on {devices[0]}", config.run.inference, backends)
     check_backend(config.run.inference, config.net, devices[0])
@@ -279,7 +285,9 @@ def _as_before(
         return learning, backend
     if learning.precision == "auto":
         learning = replace(learning, precision=position.precision)
-    if backend == "auto" and position.inference != "int8":  # which must be asked for
+    is_exact = position.inference != "int8"
+    may_round = backend == "fastest" and device.type == "cpu" and is_int8_supported()
+    if backend in ("auto", "fastest") and (is_exact or may_round):
         backend = position.inference
     return learning, backend
 

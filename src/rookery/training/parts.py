@@ -60,7 +60,8 @@ def new_evaluator(
     """Return an evaluator of `net` on `device`."""
     use_device(device)
     if is_gpu(device):
-        return GpuEvaluator(net, game.planes_shape, device=device, backend=backend)
+        exact = "auto" if backend == "fastest" else backend
+        return GpuEvaluator(net, game.planes_shape, device=device, backend=exact)
     may_compile = config.run.minutes > COMPILE_AFTER_MINUTES
     return CpuEvaluator(
         net,

@@ -43,7 +43,9 @@ def connect4_laptop() -> Config:
     return Config(
         game="connect4",
         recipe="connect4-laptop",
-        run=RunConfig(minutes=60, moves=16, checkpoint_every=5, strength_every=25),
+        run=RunConfig(
+            minutes=60, moves=16, checkpoint_every=5, strength_every=25, inference="fastest"
+        ),
         net=NetConfig(width=32, depth=3),
         search=SearchConfig(c_scale=0.5),
         selfplay=SelfPlayConfig(

@@ -84,18 +84,21 @@ class CpuEvaluator:
 
         `threads` sets torch's number of threads for the whole process. The backend "auto" tries
         torch.compile only if `compile_seconds`, the time it may take, is COMPILE_SECONDS or more.
+        "fastest" tries int8 too, which is less exact.
         """
         if threads is not None:
             torch.set_num_threads(threads)
         self.planes_shape = planes_shape
         self.batch_size = batch_size
         folded = fold(net).cpu()
-        if backend == "auto":
+        if backend in ("auto", "fastest"):
             trial = _BackendTrial(folded, planes_shape, batch_size=batch_size)
             if device.type == "mps":
                 trial.measure_on_mps()
             else:
-                trial.measure_on_cpu(can_compile=compile_seconds >= COMPILE_SECONDS)
+                trial.measure_on_cpu(
+                    can_compile=compile_seconds >= COMPILE_SECONDS, may_round=backend == "fastest"
+                )
             self._network, self.choice = trial.choose()
         else:
             self._network = new_backend(backend, folded, planes_shape, batch_size=batch_size)
@@ -177,7 +180,7 @@ class _BackendTrial:
         self._rates: dict[str, float] = {}
         self._dropped: dict[str, str] = {}
 
-    def measure_on_cpu(self, *, can_compile: bool) -> None:
+    def measure_on_cpu(self, *, can_compile: bool, may_round: bool) -> None:
         """Measure the backends of the CPU."""
         for backend in DTYPES:
             self._measure(backend)
@@ -186,6 +189,8 @@ class _BackendTrial:
             self._measure(next(name for name in COMPILED if COMPILED[name] == dtype))
         if not missing_for("openvino"):
             self._measure("openvino")
+        if may_round and not missing_for("int8"):
+            self._measure("int8")
 
     def measure_on_mps(self) -> None:
         """Measure the backends of an Apple GPU."""
@@ -196,7 +201,7 @@ class _BackendTrial:
             raise RookeryError(f"mps cannot evaluate this network: {reasons}; use --devices cpu")
 
     def choose(self) -> tuple[Backend, BackendChoice]:
-        """Return the fastest backend that agrees with float32, and how it was chosen."""
+        """Return the fastest backend of those measured, and how it was chosen."""
         fastest = self._fastest()
         return self._networks[fastest], BackendChoice(fastest, self._rates, self._dropped)
 
@@ -206,7 +211,7 @@ class _BackendTrial:
         try:
             network = new_backend(backend, self._net, self._planes_shape, batch_size=size)
             reason = self._reject(backend, network)
-        except (RuntimeError, AssertionError) as error:  # code from torch.compile asserts
+        except (ConfigError, RuntimeError, AssertionError) as error:  # torch.compile's code asserts
             reason = f"failed: {str(error).partition(chr(10))[0]}"
         if reason:
             self._dropped[backend] = reason
@@ -219,7 +224,7 @@ class _BackendTrial:
 
     def _reject(self, backend: str, network: Backend) -> str:
         """Return why `backend` cannot be used, or an empty string."""
-        if backend == "float32":  # the reference
+        if backend in ("float32", "int8"):  # the reference; less exact by design
             return ""
         counts = [count for count in SMALL_BATCHES if count <= len(self._boards)]
         if backend in DTYPES and any(self._is_too_slow(network, count) for count in counts):
