@@ -341,6 +341,16 @@ def test_an_unreadable_file_of_statistics_is_an_error(healthy: RunFolder, tmp_pa
         diagnose(RunFolder(path))
 
 
+def test_a_window_that_still_grows_is_not_called_small(healthy: RunFolder) -> None:
+    lines = [deepcopy(line) for line in Stats(healthy.path).lines()]
+    iterations = [line for line in lines if line["kind"] == "iteration"]
+    for number, line in enumerate(iterations, start=1):
+        line["window"] |= {"rows": 10 * number, "rows_made": 10 * number}
+    assert "small-window" not in by_name(findings(Evidence(healthy.config, lines)))
+    iterations[-1]["window"]["rows"] -= 1
+    assert "small-window" in by_name(findings(Evidence(healthy.config, lines)))
+
+
 def test_ten_thousand_iterations_are_diagnosed_quickly(healthy: RunFolder, tmp_path: Path) -> None:
     """In about twice the time that reading them takes."""
     path = Path(shutil.copytree(healthy.path, tmp_path / "run"))

@@ -123,9 +123,9 @@ def underfitting(evidence: Evidence) -> Finding | None:
 def small_window(evidence: Evidence) -> Finding | None:
     """The window holds little more than the newest games."""
     rows, new = evidence.mean("window.rows"), new_rows_per_iteration(evidence)
-    made = evidence.column("window.rows_made")[-1]
+    drops = evidence.column("window.rows")[-1] < evidence.column("window.rows_made")[-1]
     batch = evidence.config.learning.batch_size
-    if not (rows < made and rows < max(FEW_ITERATIONS_KEPT * new, FEW_BATCHES_KEPT * batch)):
+    if not (drops and rows < max(FEW_ITERATIONS_KEPT * new, FEW_BATCHES_KEPT * batch)):
         return None
     wanted = round(max(8 * new, 4 * FEW_BATCHES_KEPT * batch, 5000))
     return Finding(
