@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,7 +11,15 @@ from torch import Tensor
 from rookery.arena import sample_boards
 from rookery.base import ConfigError
 from rookery.games import load_game
-from rookery.nets import Ensemble, GpuEvaluator, NetConfig, build_net, check_backend
+from rookery.nets import (
+    Ensemble,
+    GpuEvaluator,
+    NetConfig,
+    build_net,
+    check_backend,
+    fastest_backend,
+)
+from rookery.nets.inference import int8
 from rookery.nets.inference.int8 import _front_end
 from rookery.nets.inference.quantize import LEVELS, QuantizedConv, channel_ranges, quantize_tower
 from rookery.nets.resnet import ResNet, fold
@@ -111,6 +120,32 @@ def test_an_unsupported_network_is_refused_before_a_run_starts(
     with pytest.raises(ConfigError, match=reason):
         check_backend("int8", config, torch.device("cuda:0"))
     check_backend("auto", config, torch.device("cuda:0"))
+
+
+@pytest.mark.parametrize(
+    ("config", "capability", "expected"),
+    [
+        (NetConfig(width=128), (9, 0), "int8"),
+        (NetConfig(width=128), (8, 0), "auto"),
+        (NetConfig(width=64), (9, 0), "auto"),
+        (NetConfig(kind="spiking", width=128), (9, 0), "auto"),
+        (NetConfig(width=136), (9, 0), "auto"),
+    ],
+)
+def test_the_fastest_backend_has_8_bits_where_they_are_known_to_be_faster(
+    config: NetConfig,
+    capability: tuple[int, int],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gpu = torch.device("cuda:0")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(int8, "_front_end", SimpleNamespace)
+    assert fastest_backend(config, gpu) == expected
+    monkeypatch.setattr(int8, "_front_end", _front_end)
+    monkeypatch.setitem(sys.modules, "cudnn", None)
+    _front_end.cache_clear()
+    assert fastest_backend(config, gpu) == "auto"
 
 
 def test_an_ensemble_is_refused() -> None:

@@ -12,9 +12,11 @@ import pytest
 import torch
 
 from rookery.base import RunFolderError
-from rookery.nets import is_int8_supported
+from rookery.nets import CpuEvaluator, is_int8_supported
 from rookery.training import Progress, ProgressCallback, RunFolder, Stats, Stopped, apply, train
 from rookery.training.factory import _as_before, open_loop
+from rookery.training.measuring import LocalMeter
+from rookery.training.run import Run
 from rookery.training.store.checkpoint import Checkpoint
 
 Trace = Callable[[Path], Any]
@@ -262,6 +264,19 @@ def test_int8_is_not_kept_unless_it_is_asked_for(
     config = apply(copy.config, [f"run.inference={asked}"])
     _, inference = _as_before(config, position, torch.device(device))
     assert inference == after
+
+
+def test_a_resumed_run_keeps_as_much_time_for_measuring_as_the_longest_measurement_took(
+    copy: RunFolder,
+) -> None:
+    for iteration, kind, took in ((1, "strength", 5.0), (1, "elo", 3.0), (2, "strength", 2.0)):
+        Stats(copy.path).append(kind, iteration, took=took)
+    Stats(copy.path).append("elo", 2)
+    run = Run(copy, ignore, device=torch.device("cpu"), iteration=2, seconds=60.0)
+    evaluator = CpuEvaluator(copy.load_weights().build(), copy.game.planes_shape)
+    LocalMeter(run, copy.game, evaluator, lambda net: evaluator)
+    assert run.reserve == pytest.approx(8.8)
+    run.close()
 
 
 def test_a_resumed_run_uses_the_backend_that_is_asked_for(copy: RunFolder) -> None:

@@ -4,7 +4,7 @@ from rookery.nets.build import Ensemble, NetConfig, build_net, count_parameters,
 from rookery.nets.freeze import check_parts, freeze, frozen_tensors
 from rookery.nets.inference.backend import BackendChoice, NotFinite
 from rookery.nets.inference.cpu import CPU_BACKENDS, CpuEvaluator, best_seconds
-from rookery.nets.inference.gpu import GpuEvaluator, check_backend
+from rookery.nets.inference.gpu import GpuEvaluator, check_backend, fastest_backend
 from rookery.nets.inference.gpu_backends import GPU_BACKENDS
 from rookery.nets.inference.int8_cpu import MEASURED_ROWS, is_int8_supported
 from rookery.nets.inference.mps import MPS_BACKENDS
@@ -39,6 +39,7 @@ __all__ = [
     "count_operations",
     "count_parameters",
     "count_spikes",
+    "fastest_backend",
     "freeze",
     "frozen_tensors",
     "is_int8_supported",

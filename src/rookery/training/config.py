@@ -112,8 +112,9 @@ class RunConfig:
     """Minutes at work after which a failure of an actor or trainer is forgotten."""
     inference: str = "auto"
     """How the network is evaluated; auto = the fastest backend that agrees with float32, measured
-    at the start; int8 = eight bits in self-play, which is faster and less exact; fastest = auto,
-    or int8 on a CPU where that is faster."""
+    at the start; int8 = eight bits in self-play, which is faster and less exact; fastest = int8
+    where it is faster (measured on a CPU; on a GPU from net.width 128 on, if it is installed),
+    otherwise auto."""
     fallback: str = "all"
     """What the run may do instead of ending with an error: all, none, or some of device (train on
     the CPU if auto finds no GPU), inference (use a slower backend), memory (play fewer games or

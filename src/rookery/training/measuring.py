@@ -1,6 +1,7 @@
 """Strength measured while a run trains."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property, partial
 
@@ -19,6 +20,7 @@ from rookery.games import Game
 from rookery.nets import CpuEvaluator, GpuEvaluator
 from rookery.training.elo import EloPlan, EloRecorder
 from rookery.training.run import Run
+from rookery.training.store.stats import Stats
 
 NetEvaluator = CpuEvaluator | GpuEvaluator
 
@@ -42,6 +44,8 @@ class LocalMeter:
         self._elo = EloRecorder(run, game)
         self._rivals: list[tuple[NetEvaluator, SearchPlayer]] = []
         """Players with earlier networks; their trees and captured graphs are kept."""
+        if took := longest_measurement(run.stats):
+            run.reserve = RESERVE * took
 
     def start(self, iteration: int, net: nn.Module) -> None:
         """Measure, unless the run's time ends before."""
@@ -123,6 +127,15 @@ class LocalMeter:
             name="run",
             on_smaller_parts=partial(self._run.fall_back, "memory"),
         )
+
+
+def longest_measurement(stats: Stats) -> float:
+    """Return the seconds of the longest measurement, of errors and Elo together; 0 if none."""
+    seconds = defaultdict[int, float](float)
+    for line in stats.lines():
+        if line["kind"] in ("strength", "elo") and isinstance(took := line.get("took"), float):
+            seconds[line["iteration"]] += took
+    return max(seconds.values(), default=0.0)
 
 
 def note_unmeasured(run: Run, iteration: int, why: str) -> None:

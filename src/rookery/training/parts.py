@@ -18,6 +18,7 @@ from rookery.nets import (
     CpuEvaluator,
     Ensemble,
     GpuEvaluator,
+    fastest_backend,
 )
 from rookery.replay import ReplayConfig, Window
 from rookery.training.config import Config
@@ -60,8 +61,9 @@ def new_evaluator(
     """Return an evaluator of `net` on `device`."""
     use_device(device)
     if is_gpu(device):
-        exact = "auto" if backend == "fastest" else backend
-        return GpuEvaluator(net, game.planes_shape, device=device, backend=exact)
+        if backend == "fastest":
+            backend = fastest_backend(config.net, device)
+        return GpuEvaluator(net, game.planes_shape, device=device, backend=backend)
     may_compile = config.run.minutes > COMPILE_AFTER_MINUTES
     return CpuEvaluator(
         net,

@@ -36,8 +36,8 @@ SIZES = (
 )
 """Widths and depths of networks, each with 1.4 to 2.7 times the weights of the one before."""
 MEASURING_SHARE, MEASURING_SECONDS = 0.04, (5.0, 20.0)
-"""Nothing further is measured after this share of the run, within bounds; compiling the game does
-not count."""
+"""Nothing further is measured after this share of the run, within bounds; what the network of the
+recipe takes does not count, because it includes compiling the game."""
 PLAY_SECONDS, LEARN_SECONDS = 1.2, 0.6
 USED_SHARE = 0.9
 """The rest of a run's time goes into starting, checkpoints and measuring."""
@@ -157,12 +157,12 @@ class _Planner:
 
     def plan(self) -> Plan:
         """Compile what the game needs, measure, and choose."""
-        self._try(self.recipe.net, play_seconds=0.0, learn_seconds=0.0)
+        first = self._try(self.recipe.net)
         shortest, longest = MEASURING_SECONDS
         share = MEASURING_SHARE * 60 * self.recipe.run.minutes
         self._deadline = self._clock() + min(max(share, shortest), longest)
-        trials = self._trials()
-        best = trials[0] if trials[0].fits else min(trials, key=lambda trial: trial.misfit)
+        trials = [first] if first.fits else self._trials(first)
+        best = min(trials, key=lambda trial: trial.misfit)
         config = replace(self.recipe, net=best.net)
         games, speed = self._games(config, best)
         reuse = self._reuse(best.rows_per_second, speed)
@@ -186,29 +186,23 @@ class _Planner:
             updates=int(positions * float(reuse.value) / self.recipe.learning.batch_size),
         )
 
-    def _trials(self) -> list[Trial]:
-        """Measure the recipe's network; if need be the one that seems ideal, until that is done."""
+    def _trials(self, first: Trial) -> list[Trial]:
+        """Measure the network that seems ideal after the last one, until it is measured."""
         nets = [replace(self.recipe.net, width=width, depth=depth) for width, depth in SIZES]
         weights = {net: self._count_weights(net) for net in {*nets, self.recipe.net}}
-        net, trials = self.recipe.net, dict[NetConfig, Trial]()
-        while net not in trials and (not trials or self._clock() < self._deadline):
-            trials[net] = self._try(net)
-            if len(trials) == 1 and trials[net].fits:
-                break
-            ideal = trials[net].ideal_weights
+        trial, trials = first, {first.net: first}
+        while self._clock() < self._deadline:
+            ideal = trial.ideal_weights
             net = min(weights, key=lambda net: abs(log(weights[net] / ideal)))
+            if net in trials:
+                break
+            trials[net] = trial = self._try(net)
         return list(trials.values())
 
-    def _try(
-        self,
-        net: NetConfig,
-        *,
-        play_seconds: float = PLAY_SECONDS,
-        learn_seconds: float = LEARN_SECONDS,
-    ) -> Trial:
+    def _try(self, net: NetConfig) -> Trial:
         config = replace(self.recipe, net=net)
-        played = play_speed(self.game, config, device=self.device, seconds=play_seconds)
-        learned = learn_speed(self.game, config, device=self.device, seconds=learn_seconds)
+        played = play_speed(self.game, config, device=self.device, seconds=PLAY_SECONDS)
+        learned = learn_speed(self.game, config, device=self.device, seconds=LEARN_SECONDS)
         positions = self._positions(played, learned, self._reuse(learned, played))
         return Trial(net, self._count_weights(net), played, learned, positions)
 
