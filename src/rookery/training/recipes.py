@@ -112,7 +112,7 @@ def chess_laptop() -> Config:
 
 
 def chess_gpu() -> Config:
-    """An hour on one GPU; docs/chess.md has what 17 minutes and an hour reached."""
+    """An hour on one GPU; docs/chess.md has what 17 minutes of it reached."""
     laptop = chess_laptop()
     return replace(
         laptop,
