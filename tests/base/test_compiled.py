@@ -295,3 +295,18 @@ def test_processes_number_their_functions_differently() -> None:
     numbers = [int(line) for output in outputs for line in output.split()]
     assert len(numbers) == 4
     assert min(abs(a - b) for a, b in combinations(numbers, 2)) > 1_000_000
+
+
+def test_a_function_that_only_kernels_call_is_not_prepared_for_python() -> None:
+    @compiled
+    def double(n: int) -> int:
+        return 2 * n
+
+    @compiled
+    def quadruple(n: int) -> int:
+        return double(double(n))
+
+    assert quadruple(3) == 12
+    assert not double.overloads  # type: ignore[attr-defined]
+    assert double(3) == 6
+    assert double.overloads  # type: ignore[attr-defined]

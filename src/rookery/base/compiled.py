@@ -31,6 +31,7 @@ import numba
 import numpy as np
 from numba.core.bytecode import FunctionIdentity
 
+from rookery.base.inner_kernels import compile_apart_for_kernels
 from rookery.base.kernel_cache import use_kernel_files
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -60,6 +61,7 @@ def parallel(function: Function) -> Function:
 def _cached(jit: Callable[[Function], Any], function: Function) -> Function:
     with _cache_of(function.__module__):
         found = jit(function)
+        compile_apart_for_kernels(found)
     use_kernel_files(found)
     return cast(Function, found)
 
