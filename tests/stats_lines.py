@@ -25,6 +25,22 @@ def iteration_line(number: int) -> dict[str, object]:
     }
 
 
+def crew_line(number: int) -> dict[str, object]:
+    """Return the line of an iteration with two GPUs and two actors, of which one has failed."""
+    actor = {"memory_mb": 400, "failures": 0, "positions_per_second": 100.0, "device_busy": 0.5}
+    workers = [{"name": "actor 0", **actor}, {"name": "actor 1", **actor, "failures": 3}]
+    waits = {"staleness": 0.4, "learner_waited": 0.12, "games_waited": 0.0}
+    usage = {"busy": 0.25, "memory_mb": 900.0}
+    devices = {"cuda:0": usage, "cuda:1": {**usage, "busy": 0.75}}
+    load = {"device": usage, "devices": devices}
+    return {**iteration_line(number), **load, "actors": {**waits, "workers": workers}}
+
+
+def note_line(number: int, text: str) -> dict[str, object]:
+    """Return the line of an event."""
+    return {"kind": "note", "iteration": number, "seconds": 30.0 * number, "note": text}
+
+
 def strength_line(number: int) -> dict[str, object]:
     """Return the line of a measurement of strength."""
     interval = {"count": 9.0, "percent": 60 / number, "low": 50 / number, "high": 70 / number}

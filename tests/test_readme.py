@@ -184,6 +184,7 @@ COMMANDS = {
     "--set learning.accumulate=4": Entry("Finished: connect4", TINY),
     "train connect4 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379", TINY),
     "resume runs/connect4-1 --cluster 10.0.0.1:6379": Entry("Ray at 10.0.0.1:6379"),
+    '.venv/bin/pip install ".[web]"': Entry("web = ["),
     "serve runs": Entry("The web app is at http://127.0.0.1:", "--no-browser --port 0"),
     "serve runs --host 0.0.0.0": Entry("/?token=", "--no-browser --port 0"),
     "train connect4 --devices cuda:0": Entry("Finished: connect4 in runs/connect4-", TINY),

@@ -1,13 +1,16 @@
 """What a shell completes, asked in this process and in a real bash."""
 
+import re
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from rookery.interface.cli.completion import (
+    NAMES,
     complete_game,
     complete_net,
     complete_run,
@@ -15,6 +18,10 @@ from rookery.interface.cli.completion import (
 )
 from rookery.training import RECIPES, apply, setting_names
 from terminals import Terminal
+
+TOOL = Path(__file__).parents[2] / "tools" / "make_completions.py"
+SLOW = re.compile(r"\| +(torch|numba|numpy|rookery\.(games|training))$", re.MULTILINE)
+"""Packages that take seconds to import, in what `python -X importtime` prints."""
 
 
 @pytest.fixture
@@ -51,6 +58,36 @@ def test_every_completed_setting_is_taken() -> None:
         except ValueError as error:
             refused.append((each, error))
     assert not refused
+
+
+def test_the_names_are_what_the_tool_prints(environment: dict[str, str]) -> None:
+    tool = [sys.executable, str(TOOL)]  # alone: tests register own parts
+    printed = subprocess.run(tool, env=environment, capture_output=True, check=True).stdout
+    message = f"run `python tools/{TOOL.name} > src/rookery/interface/cli/{NAMES.name}`"
+    assert NAMES.read_bytes() == printed, message
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("train connect4 --set ", "learning.batch_size="),
+        ("train connect4 --recipe ", "connect4-laptop"),
+        ("train ", "connect4"),
+        ("play ", "tictactoe"),
+    ],
+)
+def test_nothing_slow_is_imported_to_complete(
+    environment: dict[str, str], words: str, completed: str
+) -> None:
+    asked = {"COMP_WORDS": f"rookery {words}", "COMP_CWORD": str(len(words.split(" ")))}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "rookery"],
+        env={**environment, **asked, "_ROOKERY_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+    )
+    assert completed in done.stdout, done
+    assert not SLOW.findall(done.stderr)
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash")

@@ -25,6 +25,7 @@ def test_a_plan_names_settings_and_reasons(rookery: Rookery) -> None:
     found = json.loads(rookery("plan", "tictactoe", "--minutes", "0.5", "--json").out)
     names = {choice["name"] for choice in found["choices"]}
     assert {"net.width", "selfplay.games", "replay.window_max", "learning.reuse"} <= names
+    assert "selfplay.simulations" in names
     assert found["minutes"] == 0.5 and found["machine"]["cores"] >= 1
     assert all(trial["simulations_per_second"] > 0 for trial in found["trials"])
 

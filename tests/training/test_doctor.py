@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from rookery.api import open_run
 from rookery.base import FileDamaged
@@ -32,6 +33,7 @@ from rookery.training import (
     setting_names,
     train,
 )
+from rookery.training.doctor import probes
 from rookery.training.doctor.diagnose import findings
 from rookery.training.doctor.evidence import Evidence
 from rookery.training.doctor.probes import Measured, Reliability, reliability_bins
@@ -190,6 +192,23 @@ def test_a_fault_is_found(trained: Trained, settings: list[str], name: str, advi
 def test_a_value_head_that_does_not_learn_is_found(trained: Trained) -> None:
     found = by_name(diagnose(trained("learning.value_weight=0")))
     assert values(found["value-not-learned"])["learning.value_weight"] == "1"
+
+
+def test_values_that_are_upside_down_are_found(
+    healthy: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network takes wins for losses: in the games of the run, and in the search."""
+    monkeypatch.setattr(probes, "MATCH_SECONDS", 600.0)
+    folder = RunFolder(Path(shutil.copytree(healthy.path, tmp_path / "run")))
+    net = folder.load_weights().build()
+    with torch.no_grad():
+        for name, parameter in net.named_parameters():
+            if name.startswith("value.last."):
+                parameter.copy_(parameter.flip(0))
+    folder.save_weights(net, iteration=max(folder.stored_weights()), step=1)
+    found = by_name(diagnose(folder))
+    assert found["value-not-calibrated"].severity != Severity.NOTE
+    assert values(found["search-without-gain"]) == {"selfplay.simulations": "32"}
 
 
 def test_one_result_is_found(trained: Trained) -> None:

@@ -3,17 +3,21 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import numpy as np
 import pytest
 
-from rookery.api import Analysis, Board
+from fake_time import FakeTime
+from rookery.api import Analysis, Board, Net
 from rookery.base import ConfigError, IllegalPosition
 from rookery.games import load_game
 from rookery.interface.web import engine as engine_module
+from rookery.interface.web import searches
 from rookery.interface.web.engine import Answer, Engine, Floats, Job, Steps, Wanted
 from rookery.interface.web.evaluations import Evaluations
 from rookery.interface.web.nets import Remembering
+from rookery.interface.web.searches import Asked, move_steps
 from rookery.interface.web.trees import MEGABYTE, Trees
 from rookery.search import Evaluator, nodes_in_memory
 
@@ -276,3 +280,15 @@ def test_an_error_of_the_network_reaches_those_who_asked_it() -> None:
     run_all(engine, jobs)
     engine.close()
     assert sorted(answers, key=str) == [{"done": True}, {"error": "broken"}]
+
+
+def test_a_move_by_time_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock takes a second: one at the start, one before each batch."""
+    monkeypatch.setattr(searches, "time", FakeTime(tick=1.0))
+    asked, net = Asked("tictactoe", GAME, "", ("5",)), cast(Net, uniform)
+    moving = move_steps(asked, net, Trees(), simulations=1, seconds=5.0)
+    answer, batches = next(moving), 0
+    while isinstance(answer, Wanted):
+        answer, batches = moving.send(uniform(answer.planes)), batches + 1
+    assert batches == 4
+    assert answer is not None and answer["done"] and answer["move"] in "12346789"

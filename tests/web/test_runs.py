@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import shutil
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from starlette.applications import Starlette
 
 from rookery.games import load_game
+from rookery.interface.web import run_shelf, runs
 from rookery.interface.web.live_run import LiveRun
 from rookery.interface.web.run_columns import spread
 from rookery.interface.web.run_control import read_settings
@@ -21,6 +24,7 @@ from rookery.interface.web.run_games import find_opening
 from rookery.interface.web.run_page import measurements
 from rookery.interface.web.run_shelf import RunShelf
 from rookery.interface.web.runs import run_routes
+from rookery.interface.web.work_threads import NICENESS
 from stats_lines import iteration_line, write_stats
 from tiny_runs import tiny_run
 from web_server import serving
@@ -98,6 +102,15 @@ def test_a_run_of_10_000_iterations_loads_quickly(folder: Path) -> None:
     assert columns["iteration"][0] == 1 and columns["iteration"][-1] == 10_000
     assert columns["loss"][-1] == pytest.approx(3 / 10_000)
     assert taken < 5  # seconds of all threads, less than one alone on a core
+
+
+def test_runs_are_read_before_the_first_page_is_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_shelf, "FIRST_SECONDS", 60.0)
+    shelf = RunShelf([folder])
+    shelf.read_ahead()
+    assert {run.name: len(run.columns) for run in shelf.runs()}["long"] == 10_000
 
 
 def test_measurements_have_their_intervals(client: httpx.Client) -> None:
@@ -281,3 +294,32 @@ def test_a_server_without_control_refuses(folder: Path) -> None:
 
     answer = asyncio.run(ask())
     assert answer.status_code == 403 and answer.json() == {"error": "only the owner starts runs"}
+
+
+def test_runs_that_are_examined_hold_up_no_other_page(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The doctor takes seconds per run; a server has 40 threads for all short requests."""
+    is_over, examined = threading.Event(), list[int]()
+
+    def examine(run: LiveRun) -> list[Any]:
+        is_over.wait(60)
+        return [os.getpriority(os.PRIO_PROCESS, threading.get_native_id())]
+
+    monkeypatch.setattr(runs, "_findings", examine)
+    with serving(folder / "tiny") as address:
+
+        def ask() -> None:
+            examined.extend(httpx.get(f"{address}/api/runs/tiny/doctor", timeout=120).json())
+
+        threads = [threading.Thread(target=ask) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        assert httpx.get(f"{address}/api/runs/tiny", timeout=20).json()["id"] == "tiny"
+        assert not examined
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    assert len(examined) == 50
+    assert sys.platform != "linux" or set(examined) == {NICENESS}

@@ -5,11 +5,13 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
 import pytest
 
+from rookery.interface.cli.app import run
 from web_client import server
 
 SECONDS = 120
@@ -34,6 +36,20 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=SECONDS)
         assert process.returncode == 0 and err == ""
+
+
+def test_it_opens_the_browser_at_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: None)
+    assert run(["serve", str(tmp_path), "--port", "0"]) == 0
+    until = time.monotonic() + SECONDS
+    while not opened:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert opened[0].startswith("http://127.0.0.1:") and opened[0] in capsys.readouterr().out
 
 
 def test_another_address_prints_a_token_once(tmp_path: Path) -> None:

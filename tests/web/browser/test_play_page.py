@@ -92,6 +92,16 @@ def test_connect4_by_keyboard_alone(visit: Visit) -> None:
     assert moves(page) == ["4", "3"] * 3 + ["4"]
 
 
+def test_the_board_is_flipped(visit: Visit) -> None:
+    page = visit("#/play?game=chess&player=person")
+    tops = []
+    for _ in range(2):
+        boxes = [cell(page, name).bounding_box() for name in ("a1", "a8")]
+        tops.append([box["y"] for box in boxes if box])
+        page.get_by_role("button", name="Flip the board").click()
+    assert tops[1] == tops[0][::-1] != tops[0]
+
+
 def test_promotion_by_keyboard_asks_for_the_piece(visit: Visit) -> None:
     page = visit("#/play?game=chess&player=person&start=8/P6k/8/8/8/8/8/K7+w+-+-+0+1")
     cell(page, "a7").click()

@@ -1,5 +1,6 @@
 """The pages of runs in a real browser: live, finished, damaged, compared, started and stopped."""
 
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browsing import Visit, seconds_to_charts, serving, visiting
 from long_runs import lengthen
-from stats_lines import write_stats
+from stats_lines import crew_line, note_line, write_stats
 from tiny_runs import TINY, tiny_run
 
 STOP_SECONDS = 120
@@ -28,6 +29,7 @@ EDGE = """canvas => {
 }"""
 """Whether anything is drawn on the right edge of a chart."""
 NARROW = 360
+LONG_NAME = "connect4_with_a_wider_network_and_twice_as_many_simulations"
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (top / "measured" / "config.json").write_text(changed)
     lengthen(Path(shutil.copytree(top / "tiny", top / "long")), LONG)
     lengthen(Path(shutil.copytree(top / "tiny", top / "shorter")), 2500)
+    shutil.copytree(top / "tiny", top / LONG_NAME)
+    crew = Path(shutil.copytree(top / "tiny", top / "crew"))
+    with open(crew / "stats.jsonl", "a") as file:
+        for line in (crew_line(3), note_line(3, "actor 1 failed; a new one plays"), crew_line(4)):
+            file.write(json.dumps(line) + "\n")
     damaged = Path(shutil.copytree(top / "tiny", top / "damaged"))
     (damaged / "run.json").write_text("{")
     with open(damaged / "stats.jsonl", "a") as file:
@@ -198,6 +205,29 @@ def test_a_damaged_run_says_what_is_wrong(visit_run: Visit) -> None:
     check(page)
 
 
+def test_every_worker_is_shown_with_its_events_and_every_gpu(visit_run: Visit) -> None:
+    page = visit_run("#/runs/crew")
+    table = page.get_by_role("region", name="Workers")
+    expect(table.get_by_role("row", name="actor 0")).to_contain_text("100 positions/s")
+    expect(table.get_by_role("row", name="actor 1").first).to_contain_text("restarted")
+    expect(table.locator(".worker-events")).to_contain_text("actor 1 failed; a new one plays")
+    expect(page.locator(".event-list")).to_contain_text("actor 1 failed; a new one plays")
+    expect(page.locator(".tile", has_text="GPU load")).to_contain_text("25 %")
+    load = page.get_by_role("figure", name="GPU load").locator(".chart-legend")
+    expect(load).to_contain_text("cuda:0")
+    expect(load).to_contain_text("75 %")
+    check(page)
+
+
+def test_the_doctor_says_what_is_wrong_and_what_to_change(visit_run: Visit) -> None:
+    page = visit_run("#/runs/measured")
+    page.get_by_role("button", name="Examine").click()
+    finding = page.locator(".finding", has_text="few-simulations")
+    expect(finding).to_contain_text("simulations per move: 4")
+    expect(finding.locator(".advice code")).to_have_text("--set selfplay.simulations=32")
+    check(page)
+
+
 def test_games_are_replayed_with_the_opinion_of_the_search(visit_run: Visit) -> None:
     page = visit_run("#/runs/tiny")
     page.get_by_role("button", name="Show games").click()
@@ -229,4 +259,23 @@ def test_two_runs_are_compared(visit_run: Visit) -> None:
     with page.expect_download() as download:
         page.get_by_role("button", name="Save Losses: total as a picture").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    check(page)
+
+
+@pytest.mark.parametrize("width", [NARROW, 760])
+def test_a_comparison_fits_a_narrow_screen(visit_run: Visit, width: int) -> None:
+    page = visit_run(f"#/runs?compare=measured,{LONG_NAME},crew", width=width)
+    page.get_by_role("heading", name="3 runs compared").wait_for()
+    for group in page.locator("details.chart-group:not([open]) > summary").all()[::-1]:
+        group.click()
+    figure = page.get_by_role("figure", name="Losses: total")
+    expect(figure.locator(".chart-legend")).to_contain_text(LONG_NAME)
+    expect(figure.locator("canvas")).to_be_visible()
+    check(page)
+
+
+@pytest.mark.parametrize("address", ["#/runs", f"#/runs/{LONG_NAME}"])
+def test_a_long_name_fits_a_narrow_screen(visit_run: Visit, address: str) -> None:
+    page = visit_run(address, width=NARROW)
+    expect(page.get_by_text(LONG_NAME)).to_be_visible()
     check(page)

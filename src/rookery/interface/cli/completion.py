@@ -3,11 +3,15 @@
 Where nothing fits, the shell completes names of files, as it does by default.
 """
 
+import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 RUNS = "runs/"
 """Where runs are by default."""
+NAMES = Path(__file__).with_name("completions.json")
+"""Games, recipes and settings; importing the packages that declare them would take seconds."""
 
 
 def complete_run(incomplete: str) -> list[str]:
@@ -28,24 +32,21 @@ def complete_net(incomplete: str) -> list[str]:
 
 def complete_recipe(incomplete: str) -> list[str]:
     """Return the names of recipes."""
-    from rookery.training import RECIPES
-
-    return list(RECIPES)
+    return _names("recipes")
 
 
 def complete_setting(incomplete: str) -> list[str]:
     """Return all settings with their defaults, to be changed."""
-    from rookery.training import RECIPES, setting_names
+    return _names("settings")
 
-    sections = vars(next(iter(RECIPES.values()))())
-    split = (name.partition(".")[::2] for name in setting_names())
-    return [f"{part}.{name}={getattr(type(sections[part])(), name)}" for part, name in split]
+
+@cache
+def _names(kind: str) -> list[str]:
+    return list(json.loads(NAMES.read_text(encoding="utf-8"))[kind])
 
 
 def _games(incomplete: str) -> list[str]:
-    from rookery.games import game_names
-
-    return [name for name in game_names() if name.startswith(incomplete)]
+    return [name for name in _names("games") if name.startswith(incomplete)]
 
 
 def _folders(start: str) -> list[str]:

@@ -20,6 +20,8 @@ def whole(low: int, limit: str) -> Callable[[object], int]:
     """Return the parser of an option that is a number from `low` to `rookery.base.LIMIT`."""
 
     def parse(value: object) -> int:
+        if isinstance(value, int):  # the default
+            return value
         from rookery import base
 
         try:

@@ -54,7 +54,7 @@ def make_app(site: Site) -> Starlette:
             Route("/api/games/read", pages.read, methods=["POST"]),
             Route("/api/games/write", pages.write, methods=["POST"]),
             WebSocketRoute("/api/play", Conversations(services).hold),
-            *run_routes(shelf, site.rules),
+            *run_routes(shelf, site.rules, doctor=services.doctor),
             Route("/static/{name:path}", assets.file),
         ],
         middleware=[

@@ -22,8 +22,8 @@ DEEPEST = 2
 MAX_RUNS = 2000
 MAX_ENTRIES = 20_000
 """Folders that one look visits at most."""
-AHEAD_SECONDS = 10.0
-"""Time for reading runs ahead."""
+AHEAD_SECONDS, FIRST_SECONDS = 10.0, 1.0
+"""Time for reading runs ahead, and the part of it before the first page is answered."""
 
 
 class UnknownRun(ConfigError):
@@ -56,8 +56,13 @@ class RunShelf:
             return list(self._runs.values())
 
     def read_ahead(self) -> None:
-        """Read the runs in a thread, those changed last first, so that their pages open at once."""
-        threading.Thread(target=self._read_ahead, name="read ahead", daemon=True).start()
+        """Read the runs in a thread, those changed last first, so that their pages open at once.
+
+        Wait for it a moment: a page that loads while its run is read takes longer than both.
+        """
+        thread = threading.Thread(target=self._read_ahead, name="read ahead", daemon=True)
+        thread.start()
+        thread.join(FIRST_SECONDS)
 
     def _read_ahead(self) -> None:
         until = time.monotonic() + AHEAD_SECONDS

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from rookery.api import open_run
 from rookery.base import ConfigError, RookeryError, read_whole
 from rookery.games import game_names, load_game
+from rookery.interface.web.engine import Engine
 from rookery.interface.web.live_run import LiveRun
 from rookery.interface.web.plain_json import PlainResponse, to_text
 from rookery.interface.web.run_control import RunControl
@@ -38,22 +39,29 @@ Plain = dict[str, Any]
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def run_routes(shelf: RunShelf, rules: Iterable[Path] = (), *, refusal: str = "") -> list[Route]:
+def run_routes(
+    shelf: RunShelf,
+    rules: Iterable[Path] = (),
+    *,
+    doctor: Engine | None = None,
+    refusal: str = "",
+) -> list[Route]:
     """Return the routes of the runs of a shelf; new ones may be of shipped games and of `rules`.
 
-    `refusal` says why nobody may start, stop or resume runs; empty if everybody may whose request
-    arrives here.
+    `doctor` examines runs, which takes seconds each. `refusal` says why nobody may start, stop or
+    resume runs; empty if everybody may whose request arrives here.
     """
     games = {name: name for name in game_names()}
     games |= {load_game(str(path)).name: os.path.realpath(path) for path in rules}
-    return RunPages(shelf, RunControl(shelf, games), refusal).routes()
+    doctor = doctor or Engine(1, name="doctor")
+    return RunPages(shelf, RunControl(shelf, games), doctor, refusal).routes()
 
 
 class RunPages:
     """Answers requests about the runs of a shelf."""
 
-    def __init__(self, shelf: RunShelf, control: RunControl, refusal: str) -> None:
-        self._shelf, self._control, self._refusal = shelf, control, refusal
+    def __init__(self, shelf: RunShelf, control: RunControl, doctor: Engine, refusal: str) -> None:
+        self._shelf, self._control, self._doctor, self._refusal = shelf, control, doctor, refusal
         self._streams = 0
 
     def routes(self) -> list[Route]:
@@ -158,7 +166,8 @@ class RunPages:
     async def doctor(self, request: Request) -> Response:
         """Answer with what `rookery doctor` finds."""
         run = await self._run(request)
-        return PlainResponse(await run_in_threadpool(_of_run, run, lambda: _findings(run)))
+        found = self._doctor.call(request, lambda: _of_run(run, lambda: _findings(run)))
+        return PlainResponse(await found)
 
     async def training(self, request: Request) -> Response:
         """Answer with what a new run can be of, and whether one may be started."""
@@ -245,7 +254,7 @@ def _safely(answer: Answer) -> Answer:
         except RookeryError as error:
             return _failure(str(error), 404 if isinstance(error, UnknownRun) else 400)
         except OSError as error:
-            return _failure(f"the run cannot be read: {error.strerror or 'input or output'}", 400)
+            return _failure(_unreadable(error), 400)
 
     return endpoint
 
@@ -260,6 +269,12 @@ def _of_run(run: LiveRun, work: Callable[[], Any]) -> Any:
         return work()
     except RookeryError as error:
         raise RookeryError(run.without_path(str(error))) from error
+    except OSError as error:
+        raise RookeryError(_unreadable(error)) from error
+
+
+def _unreadable(error: OSError) -> str:
+    return f"the run cannot be read: {error.strerror or 'input or output'}"
 
 
 def _unread(run: LiveRun) -> Plain:

@@ -34,13 +34,14 @@ class Services:
             Opponents(),
         )
         self.searches = Engine(1, name="search", jobs_per_turn=SEARCHES_PER_TURN)
+        self.doctor = Engine(1, name="doctor")
         self._long = Engine(LONG_THREADS, name="long")
         self._short = Engine(SHORT_THREADS, name="short")
 
     def close(self) -> None:
         """End all threads and the processes of engines."""
         self.nets.close()
-        for engine in (self.searches, self._long, self._short):
+        for engine in (self.searches, self.doctor, self._long, self._short):
             engine.close()
         self.opponents.close()
 

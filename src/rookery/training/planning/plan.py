@@ -175,6 +175,7 @@ class _Planner:
             choices=(
                 *self._net_choices(best),
                 games,
+                self._simulations(),
                 moves,
                 *self._pauses(int(games.value) * int(moves.value)),
                 *self._window(),
@@ -259,6 +260,11 @@ class _Planner:
         plies = self.recipe.selfplay.longest_game(self.game) / 2
         first = self.recipe.selfplay.simulations_at(0.0)
         return max(8, int(GAMES_SHARE * self.seconds * speed / (plies * first)))
+
+    def _simulations(self) -> Choice:
+        """Choose the simulations per move: those that experiments have shown to be good."""
+        simulations = self.recipe.selfplay.simulations
+        return Choice("selfplay.simulations", simulations, "those of the recipe")
 
     def _moves(self, games: int, positions: int) -> Choice:
         """Choose the moves of an iteration: those of the recipe, if it then takes a good time."""
