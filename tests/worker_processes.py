@@ -8,7 +8,8 @@ def worker_processes(coordinator: psutil.Process | None = None) -> list[psutil.P
     servers = [
         child
         for child in (coordinator or psutil.Process()).children()
-        if "multiprocessing.forkserver" in " ".join(child.cmdline())
+        if child.status() != psutil.STATUS_ZOMBIE
+        and "multiprocessing.forkserver" in " ".join(child.cmdline())
     ]
     found = [worker for server in servers for worker in server.children()]
     return sorted(found, key=lambda process: process.create_time())

@@ -12,6 +12,7 @@ from torch.nn import functional
 import rookery as rk
 from fake_time import FakeTime
 from rookery.base import ConfigError
+from rookery.games import load_game
 from rookery.nets import CpuEvaluator, NetConfig, build_net
 from rookery.nets.inference import cpu
 from rookery.nets.inference.backend import TorchBackend, random_boards
@@ -159,3 +160,21 @@ def test_fastest_suits_every_network_and_processor(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     choice = CpuEvaluator(net, (3, 6, 7), backend="fastest", batch_size=8).choice
     assert "int8" not in choice.rates.keys() | choice.dropped.keys()
+
+
+def test_the_first_calls_are_no_part_of_the_measured_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, call, calls = FakeTime(tick=0.001), Int8CpuBackend.__call__, list[int]()
+
+    def slow_at_first(self: Int8CpuBackend, planes: torch.Tensor) -> Any:
+        calls.append(len(planes))
+        clock.sleep(1.0 if len(calls) <= 2 else 0.0)  # ranges are measured, then code is compiled
+        return call(self, planes)
+
+    monkeypatch.setattr(cpu, "time", clock)
+    monkeypatch.setattr(Int8CpuBackend, "__call__", slow_at_first)
+    game = load_game("tictactoe")
+    net = build_net(NetConfig(width=32, depth=1), game.planes_shape, game.num_actions)
+    rates = CpuEvaluator(net, game.planes_shape, backend="fastest", batch_size=8).choice.rates
+    assert rates["int8"] == pytest.approx(rates["float32"])

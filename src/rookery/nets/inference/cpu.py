@@ -54,6 +54,9 @@ CPU_BACKENDS = (*DTYPES, *COMPILED, "openvino", "int8")
 CPU = torch.device("cpu")
 
 MEASURE_SECONDS = 0.2
+WARM_UPS = 2
+"""Calls before the speed of a backend is measured: in 8 bits, the first one measures ranges and the
+next one compiles."""
 COMPILE_SECONDS = 20.0
 """Time that torch.compile may take on a slow core."""
 SMALL_BATCHES = (1, 8)
@@ -216,6 +219,8 @@ class _BackendTrial:
         if reason:
             self._dropped[backend] = reason
         else:
+            for _ in range(WARM_UPS):
+                network(self._boards)
             self._networks[backend] = network
             self._rates[backend] = size / best_seconds(lambda: network(self._boards))
 
