@@ -14,7 +14,7 @@ from typing import Any
 import numba
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
-from numba.core.dispatcher import _FunctionCompiler
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
 TESTED_VERSIONS = ("0.68",)
@@ -33,6 +33,8 @@ def compile_apart_for_kernels(function: Any) -> None:
 
 class InnerKernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
     """A function as other kernels call it."""
+
+    _compiler: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
