@@ -297,7 +297,13 @@ def test_processes_number_their_functions_differently() -> None:
     assert min(abs(a - b) for a, b in combinations(numbers, 2)) > 1_000_000
 
 
-def test_a_function_that_only_kernels_call_is_not_prepared_for_python() -> None:
+@pytest.mark.parametrize(("tested", "is_apart"), [("", True), ("none", False)])
+def test_functions_that_only_kernels_call_are_prepared_for_python_when_it_calls_them(
+    tested: str, is_apart: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With other versions of Numba than those tested, they are prepared at once."""
+    monkeypatch.setattr(sys.modules[compiled.__module__], "TESTED_NUMBA", tested)
+
     @compiled
     def double(n: int) -> int:
         return 2 * n
@@ -307,6 +313,6 @@ def test_a_function_that_only_kernels_call_is_not_prepared_for_python() -> None:
         return double(double(n))
 
     assert quadruple(3) == 12
-    assert not double.overloads  # type: ignore[attr-defined]
+    assert bool(double.overloads) != is_apart  # type: ignore[attr-defined]
     assert double(3) == 6
     assert double.overloads  # type: ignore[attr-defined]

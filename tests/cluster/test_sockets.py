@@ -13,6 +13,7 @@ from faulty_trainers import new_pool, window
 from rookery.training.trainers.cluster_store import ClusterStore
 from rookery.workers import Cluster
 from sockets import exposed, listening
+from worker_processes import running
 
 pytestmark = pytest.mark.cluster
 
@@ -41,8 +42,8 @@ def test_a_local_ray_and_its_trainers_listen_on_loopback_only(cluster: Cluster) 
 
 
 def test_a_local_ray_requires_a_token(cluster: Cluster) -> None:
-    daemons = [p for p in psutil.Process().children(recursive=True) if p.name() == "raylet"]
-    variables = daemons[0].environ()
+    below = psutil.Process().children(recursive=True)
+    variables = next(daemon for daemon in running(below, "raylet/raylet")).environ()
     assert variables["RAY_AUTH_MODE"] == "token" and len(variables["RAY_AUTH_TOKEN"]) == 64
 
 

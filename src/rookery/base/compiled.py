@@ -31,7 +31,6 @@ import numba
 import numpy as np
 from numba.core.bytecode import FunctionIdentity
 
-from rookery.base.inner_kernels import compile_apart_for_kernels
 from rookery.base.kernel_cache import use_kernel_files
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -40,6 +39,8 @@ Index = int | np.int64
 Number = float | np.float32
 """A floating-point number in compiled code."""
 
+TESTED_NUMBA = "0.68."
+"""Versions with which functions are compiled apart for kernels."""
 PACKAGE = Path(__file__).parent.parent
 DECORATORS = ("compiled", "parallel", "kernel", "intrinsic")
 _IMPORT = re.compile(r"^from rookery\S* import (\([^)]*\)|.*)", re.MULTILINE)
@@ -61,9 +62,20 @@ def parallel(function: Function) -> Function:
 def _cached(jit: Callable[[Function], Any], function: Function) -> Function:
     with _cache_of(function.__module__):
         found = jit(function)
-        compile_apart_for_kernels(found)
+    _compile_apart_for_kernels(found)
     use_kernel_files(found)
     return cast(Function, found)
+
+
+def _compile_apart_for_kernels(function: Any) -> None:
+    """Have kernels that call this function compile it for themselves, if Numba is a tested version.
+
+    This uses parts of Numba that may change or move with its versions.
+    """
+    if numba.__version__.startswith(TESTED_NUMBA):
+        from rookery.base.inner_kernels import compile_apart
+
+        compile_apart(function)
 
 
 @contextmanager

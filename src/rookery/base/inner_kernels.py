@@ -5,25 +5,21 @@ arguments, optimised, and as machine code. A function that only other kernels ca
 this: the outermost kernel contains its code and is optimised as a whole. So each kernel here has
 two forms, each compiled when it is first needed: one for calls from Python, and one for kernels.
 
-This uses parts of Numba that may change with its versions: with others than those tested, every
-kernel is compiled as Numba does.
+This uses parts of Numba that may change with its versions; `compiled` imports it with tested ones
+only.
 """
 
 from typing import Any
 
-import numba
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
-TESTED_VERSIONS = ("0.68",)
 
-
-def compile_apart_for_kernels(function: Any) -> None:
+def compile_apart(function: Any) -> None:
     """Give a function that Numba compiles a form of its own for calls from other kernels."""
-    is_tested = numba.__version__.rpartition(".")[0] in TESTED_VERSIONS
-    if not (is_tested and isinstance(function, CPUDispatcher)):
+    if not isinstance(function, CPUDispatcher):  # compilation is switched off
         return
     inner = InnerKernel(function.py_func, targetoptions=function.targetoptions)
     inner._compiling_counter = function._compiling_counter  # how Numba notices recursion
