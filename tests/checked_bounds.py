@@ -69,12 +69,14 @@ def play_games(rules: Game, *, moves: int, max_plies: int) -> None:
         simulations="1",
         opening_share=1.0,
         opening_plies=3,
+        misjudged_share=0.5,
         max_plies=max_plies,
         temperature_plies=2,
     )
     evaluator = toy.hashed(rules.num_actions)
     play = CpuSelfPlay(rules, evaluator, config=config, search=SearchConfig(), seed=1)
-    play.play(moves, progress=0.0, iteration=0)
+    for iteration in range(2):  # the second one starts from positions of the first
+        play.play(moves, progress=0.0, iteration=iteration)
 
 
 def main(name: str, *flags: str) -> None:

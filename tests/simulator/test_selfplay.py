@@ -76,6 +76,19 @@ def test_two_periods_can_be_enqueued() -> None:
         assert one.report.positions == other.report.positions
 
 
+def test_games_from_misjudged_positions_are_legal_and_resume(tmp_path: Path) -> None:
+    selfplay, other = new_selfplay(misjudged_share=0.6), new_selfplay(misjudged_share=0.6)
+    for step in range(2):
+        games = split_games(selfplay.finish(selfplay.start(6, progress=0.0, iteration=step)).rows)
+        for game in games:
+            check_end(RULES, game)
+    assert max(int(game.openings[0]) for game in games) > 3  # longer than a random opening
+    write_arrays(tmp_path / "file", selfplay.state())
+    other.restore(read_arrays(tmp_path / "file")[0])
+    for mine, restored in zip(selfplay._misjudged.arrays, other._misjudged.arrays, strict=True):
+        assert mine.tobytes() == restored.tobytes()
+
+
 def test_a_game_that_finds_no_space_waits_and_is_not_lost() -> None:
     selfplay, tight = new_selfplay(), new_selfplay()
     for each in (selfplay, tight):

@@ -117,6 +117,15 @@ def copy_in(array: Array, values: NDArray[Any]) -> None:
         _bytes(array).copy_(torch.from_numpy(flat))
 
 
+def send(array: Array, values: NDArray[Any]) -> None:
+    """Enqueue what `copy_in` does; the host does not wait for the device."""
+    if isinstance(array, np.ndarray):
+        array[...] = values
+    else:
+        flat = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        _bytes(array).copy_(torch.from_numpy(flat).pin_memory(), non_blocking=True)
+
+
 def _bytes(array: Array) -> Tensor:
     """Return the memory of a contiguous device array; copies then use torch's stream."""
     return as_tensor(array.reshape(array.size).view(np.dtype(np.uint8)))

@@ -50,7 +50,7 @@ class Rows(NamedTuple):
     draws: [R] float32 the search's draw probability.
     results: [R] int8 how the game ended: WIN, DRAW or LOSS.
     plies: [R] int16 moves made before the position.
-    openings: [R] int16 random opening moves of the game, so the ply of its first row.
+    openings: [R] int16 moves made before the first row of the game: an opening, or an earlier game.
     iterations: [R] int32 training iteration in which the game ended, or GIVEN.
     """
 

@@ -26,6 +26,7 @@ class SelfPlayConfig:
         "temperature_plies": (0, 10_000),
         "opening_share": (0, 1),
         "opening_plies": (0, MAX_PLIES),
+        "misjudged_share": (0, 1),
         "max_plies": (0, 30_000),
         "resign": (0, 1),
         "resign_check": (0, 1),
@@ -43,6 +44,8 @@ class SelfPlayConfig:
     """Share of games that start with random moves."""
     opening_plies: int = 6
     """Maximum number of random moves of such an opening."""
+    misjudged_share: float = 0.0
+    """Share of games that start from a position that an earlier game misjudged."""
     max_plies: int = 0
     """Plies after which a game is a draw; 0 = the limit of the rules, at most 512."""
     resign: float = 0.0

@@ -15,6 +15,7 @@ from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
 from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.kernels import bind, selfplay_params
+from rookery.selfplay.misjudged import MisjudgedPositions, is_misjudged
 from rookery.selfplay.report import BatchCounts, Counts, Played, report_rows
 
 
@@ -45,6 +46,9 @@ class CpuSelfPlay:
         self._params = selfplay_params(config, game)
         num_rows = max(MIN_ROWS, config.longest_game(game))
         self._games = new_games(game, config.games, num_rows, seed=seed)
+        self._misjudged = MisjudgedPositions(
+            game, config.games, share=config.misjudged_share, seed=seed
+        )
         self._roots = game.blank_states(config.games)
         self._kernels = bind(game.rules)
         self._restart(np.arange(config.games))
@@ -71,6 +75,7 @@ class CpuSelfPlay:
             finished += self._move(simulations)
             check()
         rows = concatenate(finished)
+        self._misjudged.add(rows)
         rows.iterations[:] = iteration
         after, seconds = self._counts(moves * self.config.games), time.perf_counter() - begun
         made, evaluated = self._search.batches - batches, after.evaluations - before.evaluations
@@ -86,21 +91,14 @@ class CpuSelfPlay:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything that the next move depends on, except for the network."""
-        games, repetitions = self._games._asdict(), self._search.repetitions._asdict()
-        rows = games.pop("rows")._asdict()
-        return {
-            **{f"rows.{name}": array for name, array in rows.items()},
-            **{f"games.{name}": array for name, array in games.items()},
-            **{f"repetitions.{name}": array for name, array in repetitions.items()},
-            "roots": self._roots,
-            "search_streams": self._search.tree.streams,
-        }
+        return {**self._columns(), **self._misjudged.state()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned, or FileDamaged."""
-        own = self.state()
-        if own.keys() != state.keys():
-            raise FileDamaged(f"the games in progress lack {set(own) ^ set(state)}; restore it")
+        own = self._columns()
+        different = own.keys() ^ {name for name in state if not is_misjudged(name)}
+        if different:
+            raise FileDamaged(f"the games in progress lack {different}; restore it")
         moves, found = own["rows.moves"], state["rows.moves"]
         if found.shape != moves.shape:
             raise FileDamaged(
@@ -117,6 +115,18 @@ class CpuSelfPlay:
         check_games(state, self.game, moves.shape[1])
         for _, target, source in arrays:
             target[...] = source
+        self._misjudged.restore(state)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        games, repetitions = self._games._asdict(), self._search.repetitions._asdict()
+        rows = games.pop("rows")._asdict()
+        return {
+            **{f"rows.{name}": array for name, array in rows.items()},
+            **{f"games.{name}": array for name, array in games.items()},
+            **{f"repetitions.{name}": array for name, array in repetitions.items()},
+            "roots": self._roots,
+            "search_streams": self._search.tree.streams,
+        }
 
     def _counts(self, positions: int) -> Counts:
         resigned = (self._games.resign_checks, self._games.resign_errors)
@@ -135,5 +145,6 @@ class CpuSelfPlay:
         return finished
 
     def _restart(self, indices: NDArray[Any]) -> None:
-        repetitions = self._search.repetitions
-        self._kernels.restart(self._games, self._roots, repetitions, self._params, indices)
+        games, misjudged = self._games, self._misjudged.arrays
+        repetitions, params = self._search.repetitions, self._params
+        self._kernels.restart(games, self._roots, repetitions, misjudged, params, indices)

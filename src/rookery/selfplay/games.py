@@ -21,7 +21,7 @@ class Games(NamedTuple):
     rows: [G, T] the positions searched so far; see `replay.Rows`.
     firsts: [G] int32 row of the game's first position; rows before it belong to finished games.
     lengths: [G] int32 positions searched.
-    openings: [G] int32 random opening moves.
+    openings: [G] int32 moves made before the first position searched.
     results: [G] int8 ONGOING, or the result for the player to move in the first position.
     streams: [G] uint64 states of `base.uniform`.
     never_resigns: [G] int8 whether the game is played to its end to check resignation.

@@ -20,6 +20,7 @@ from rookery.selfplay.drawing import MIN_ROWS
 from rookery.selfplay.games import check_games, new_games
 from rookery.selfplay.gpu_kernels import Arena, Schedule, bind
 from rookery.selfplay.kernels import selfplay_params
+from rookery.selfplay.misjudged import MisjudgedPositions
 from rookery.selfplay.packing import pack_games, unpack_games
 from rookery.selfplay.report import BatchCounts, Counts, Played, report_rows
 
@@ -107,6 +108,9 @@ class GpuSelfPlay:
         self._is_done = zeros(self._device, np.bool_, config.games)
         self._positions = torch.zeros(config.games, dtype=torch.int64, device=self._device)
         self._longest = max(MIN_ROWS, config.longest_game(game))
+        self._misjudged = MisjudgedPositions(
+            game, config.games, share=config.misjudged_share, seed=seed, device=self._device
+        )
         self._arena = self._new_arena(search.considered, SPARE * (self._longest + moves), seed)
         capacity = config.games * (self._longest + moves)
         self._finished = [FinishedRows(game, capacity, self._device) for _ in range(2)]
@@ -126,6 +130,7 @@ class GpuSelfPlay:
     def finish(self, enqueued: Enqueued) -> Played:
         """Return the games that have ended, in host memory; wait for the device."""
         rows, counts = enqueued.finished.fetch()
+        self._misjudged.add(rows)
         before, self._counts = self._counts, counts
         report = report_rows(
             rows,
@@ -163,7 +168,7 @@ class GpuSelfPlay:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the games in progress and all random streams; searches begin again."""
-        return pack_games(self._columns())
+        return {**pack_games(self._columns()), **self._misjudged.state()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned, or FileDamaged."""
@@ -173,6 +178,7 @@ class GpuSelfPlay:
             unpack_games(self._columns(), state)
         except (RuntimeError, *MALFORMED) as error:
             raise FileDamaged("the games in progress are not whole; restore it") from error
+        self._misjudged.restore(state)
         checks, errors = (
             int(as_tensor(each).sum()) for each in (games.resign_checks, games.resign_errors)
         )
@@ -209,6 +215,7 @@ class GpuSelfPlay:
             tree=trees.tree,
             settings=trees.settings,
             games=new_games(game, count, num_rows, seed=seed, device=self._device),
+            misjudged=self._misjudged.arrays,
             roots=zeros(self._device, game.state_dtype, count),
             found=trees.decisions,
             params=selfplay_params(self.config, game),

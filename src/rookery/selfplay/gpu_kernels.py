@@ -18,6 +18,7 @@ from rookery.gpu import cuda, kernel
 from rookery.search import FREE_SIMULATIONS, DecisionArrays, bind_simulation, repetitions_of
 from rookery.selfplay.games import Games, count_finished, take_finished
 from rookery.selfplay.kernels import SelfPlayParams, bind_one
+from rookery.selfplay.misjudged import Misjudged
 
 
 class Schedule(NamedTuple):
@@ -41,6 +42,7 @@ class Arena(NamedTuple):
     tree: Any
     settings: Any
     games: Games
+    misjudged: Misjudged
     roots: Any
     found: DecisionArrays
     params: SelfPlayParams
@@ -76,7 +78,8 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
     def renew(arena, g):  # type: ignore[no-untyped-def]
         """Start a new game in place of game g, behind the rows of the last one."""
         arena.games.firsts[g] += arena.games.lengths[g]
-        play.restart(arena.games, arena.roots, repetitions_of(arena.tree), arena.params, g)
+        repetitions = repetitions_of(arena.tree)
+        play.restart(arena.games, arena.roots, repetitions, arena.misjudged, arena.params, g)
         searches.begin(arena, g)
 
     return namespace(f"{rules.__name__}.{method}.steps", [begin, move, renew])

@@ -12,6 +12,7 @@ from rookery.search import DecisionArrays
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import bind_openings, draw_index, draw_opening_plies
 from rookery.selfplay.games import Games, check_resignation, label_rows, resigns, write_policy
+from rookery.selfplay.misjudged import NONE, draw_misjudged
 
 
 class SelfPlayParams(NamedTuple):
@@ -21,6 +22,7 @@ class SelfPlayParams(NamedTuple):
     temperature_plies: int
     opening_share: float
     opening_plies: int
+    misjudged_share: float
     resign: float
     resign_check: float
     max_plies: int
@@ -85,14 +87,25 @@ def bind_one(rules: ModuleType) -> ModuleType:
             label_rows(games, g)
 
     @compiled
-    def restart(games, roots, repetitions, params, g):  # type: ignore[no-untyped-def]
-        """Start a new game in place of game g, with a random opening if the draw says so."""
+    def draw_opening(games, roots, repetitions, params, g):  # type: ignore[no-untyped-def]
+        """Set roots[g] to a start, with random moves if the draw says so; return their number."""
         row = games.firsts[g]
         scratch, legal = games.rows.states[g, row:], games.rows.legal[g, row]
         share, most = params.opening_share, params.opening_plies
         plies = draw_opening_plies(share, most, games.streams, g)
         while not openings.open_game(roots, repetitions, plies, scratch, legal, games.streams, g):
             plies = draw_opening_plies(share, most, games.streams, g)
+        return plies
+
+    starts = namespace(f"{rules.__name__}.starts", [draw_opening])
+
+    @compiled
+    def restart(games, roots, repetitions, misjudged, params, g):  # type: ignore[no-untyped-def]
+        """Start the next game in place of game g: from a misjudged position, or from scratch."""
+        share = params.misjudged_share
+        plies = draw_misjudged(misjudged, share, roots, repetitions, games.streams, g)
+        if plies == NONE:
+            plies = np.int64(starts.draw_opening(games, roots, repetitions, params, g))
         games.openings[g] = plies
         games.lengths[g] = 0
         games.results[g] = ONGOING
@@ -114,8 +127,8 @@ def bind(rules: ModuleType) -> ModuleType:
             one.advance(games, roots, repetitions, found, params, np.int64(g))
 
     @compiled
-    def restart(games, roots, repetitions, params, indices):  # type: ignore[no-untyped-def]
+    def restart(games, roots, repetitions, misjudged, params, indices):  # type: ignore[no-untyped-def]
         for i in range(indices.shape[0]):
-            one.restart(games, roots, repetitions, params, np.int64(indices[i]))
+            one.restart(games, roots, repetitions, misjudged, params, np.int64(indices[i]))
 
     return namespace(f"{rules.__name__}.selfplays", [advance, restart])
