@@ -1,5 +1,7 @@
-"""Optimizers: Muon's steps are those of torch, and orthogonal."""
+"""Optimizers: steps are those of torch; Muon's are orthogonal."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -36,6 +38,76 @@ def random_gradients(net: nn.Module, seed: int) -> Iterator[Tensor]:
     stream = torch.Generator().manual_seed(seed)
     for weight in net.parameters():
         yield torch.randn(weight.shape, generator=stream)
+
+
+def test_adamw_steps_as_torchs_own_bit_for_bit(net: nn.Module) -> None:
+    same = SmallNet()
+    same.load_state_dict(net.state_dict())
+    for ours, weight in zip(net.parameters(), same.parameters(), strict=True):
+        weight.data = ours.detach().clone()  # with the same memory format
+    theirs = torch.optim.AdamW(
+        [
+            {"params": [w for w in same.parameters() if w.ndim >= 2], "weight_decay": DECAY},
+            {"params": [w for w in same.parameters() if w.ndim < 2], "weight_decay": 0.0},
+        ],
+        fused=True,
+    )
+    optimizer = NetOptimizer(net, name="adamw", learning_rate=RATE, weight_decay=DECAY)
+    for update in range(5):
+        rate = RATE / (1 + update)
+        optimizer.set_rate(rate if update % 2 else torch.tensor(rate, dtype=torch.float64))
+        for group in theirs.param_groups:
+            group["lr"] = rate
+        for each in (net, same):
+            for weight, gradient in zip(
+                each.parameters(), random_gradients(each, update), strict=True
+            ):
+                weight.grad = gradient
+        if update > 2:
+            net.get_parameter("stem.bias").grad = same.get_parameter("stem.bias").grad = None
+        optimizer.step()
+        theirs.step()
+    kept = optimizer.tensors()
+    for name, weight in same.named_parameters():
+        assert torch.equal(net.get_parameter(name), weight), name
+        for key, tensor in theirs.state[weight].items():
+            assert torch.equal(kept.pop(f"optimizer.{name}.{key}"), tensor), name
+    assert not kept
+
+
+def test_an_optimizer_continues_bit_for_bit(net: nn.Module) -> None:
+    other = SmallNet()
+    for name in ("adamw", "muon"):
+        first = NetOptimizer(net, name=name, learning_rate=RATE, weight_decay=DECAY)
+        for update in range(4):
+            if update == 2:
+                for ours, weight in zip(other.parameters(), net.parameters(), strict=True):
+                    ours.data = weight.detach().clone()
+                second = NetOptimizer(other, name=name, learning_rate=RATE, weight_decay=DECAY)
+                second.fill({key: each.numpy().copy() for key, each in first.tensors().items()})
+            for each in (net, other):
+                gradients = random_gradients(each, update)
+                for weight, gradient in zip(each.parameters(), gradients, strict=True):
+                    weight.grad = gradient
+            first.step()
+            if update >= 2:
+                second.step()
+        assert all(map(torch.equal, net.parameters(), other.parameters()))
+
+
+def test_an_optimizer_imports_no_compiler() -> None:
+    code = """
+import sys
+import torch
+from rookery.learning.optimizer import NetOptimizer
+
+net = torch.nn.Conv2d(1, 4, 3)
+net(torch.zeros(1, 1, 3, 3)).sum().backward()
+optimizer = NetOptimizer(net, name="muon", learning_rate=0.1, weight_decay=0.1)
+optimizer.step()
+assert "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_muon_steps_as_torchs_own_on_matrices(net: nn.Module) -> None:

@@ -1,10 +1,12 @@
 """Optimizers: AdamW for all weights, or Muon for convolutions and AdamW for the rest.
 
-Their rates are floats, or tensors on the device that a captured graph reads.
+Their rates are floats, or tensors on the device that a captured graph reads. They do not derive
+from `torch.optim.Optimizer`: creating one imports torch's compiler, which takes seconds.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +15,9 @@ from torch import Tensor, nn
 
 from rookery.learning import state as states
 
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+"""Of AdamW, as in torch."""
 MOMENTUM = 0.95
 POLYNOMIAL = (3.4445, -4.7750, 2.0315)
 """Singular values s become a s + b s^3 + c s^5. Five times: 0.01 to 1 become 0.68 to 1.13."""
@@ -21,7 +26,67 @@ LIKE_ADAMW = 0.2
 """Root mean square of a step at rate 1, about that of AdamW: both can use the same rate."""
 
 
-class Muon(torch.optim.Optimizer):
+class Optimizer(ABC):
+    """A rule that changes weights by their gradients."""
+
+    MOMENTS: tuple[str, ...]
+    """What it keeps for a weight, from the first gradient on."""
+
+    def __init__(self, weights: Sequence[Tensor], *, weight_decay: float) -> None:
+        self.weights, self.weight_decay = weights, weight_decay
+        self.state: dict[Tensor, dict[str, Tensor]] = {}
+        """The moments of the weights that had a gradient."""
+
+    @torch.no_grad()
+    def step(self, rate: float | Tensor) -> None:
+        """Change all weights that have gradients."""
+        weights = [weight for weight in self.weights if weight.grad is not None]
+        for weight in weights:
+            if weight not in self.state:
+                self.state[weight] = self.new_moments(weight)
+        if weights:
+            self._change(
+                weights, [weight.grad for weight in weights if weight.grad is not None], rate
+            )
+
+    def new_moments(self, weight: Tensor) -> dict[str, Tensor]:
+        """Return zeros, in the memory format of a weight; the number of steps is one number."""
+        counter = torch.zeros((), dtype=torch.float32, device=weight.device)
+        return {key: counter if key == "step" else torch.zeros_like(weight) for key in self.MOMENTS}
+
+    @abstractmethod
+    def _change(self, weights: list[Tensor], gradients: list[Tensor], rate: float | Tensor) -> None:
+        """Change weights that have moments."""
+
+
+class AdamW(Optimizer):
+    """The fused AdamW of torch: one kernel changes many weights."""
+
+    MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+    def _change(self, weights: list[Tensor], gradients: list[Tensor], rate: float | Tensor) -> None:
+        steps, means, squares = (
+            [self.state[weight][key] for weight in weights] for key in self.MOMENTS
+        )
+        torch._foreach_add_(steps, 1)
+        torch._fused_adamw_(
+            weights,
+            gradients,
+            means,
+            squares,
+            [],
+            steps,
+            lr=rate,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            weight_decay=self.weight_decay,
+            eps=EPSILON,
+            amsgrad=False,
+            maximize=False,
+        )
+
+
+class Muon(Optimizer):
     """Momentum, made an orthogonal matrix: all directions of a weight learn equally fast.
 
     A convolution is a matrix with one row per output channel. Matrices of one shape are computed
@@ -29,23 +94,20 @@ class Muon(torch.optim.Optimizer):
     which a captured graph cannot do.
     """
 
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]  # no closures here
-        """Change all weights that have gradients."""
-        for group in self.param_groups:
-            by_shape = defaultdict(list)
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    by_shape[weight.shape].append(weight)
-            for weights in by_shape.values():
-                torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
-                self._step(weights, group["lr"])
+    MOMENTS = ("momentum",)
 
-    def _step(self, weights: list[Tensor], rate: float | Tensor) -> None:
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
-        for weight in weights:
-            if not self.state[weight]:
-                self.state[weight]["momentum"] = torch.zeros_like(weight)
+    def _change(self, weights: list[Tensor], gradients: list[Tensor], rate: float | Tensor) -> None:
+        by_shape = defaultdict(list)
+        for weight, gradient in zip(weights, gradients, strict=True):
+            by_shape[weight.shape].append((weight, gradient))
+        for alike in by_shape.values():
+            self._change_alike([weight for weight, _ in alike], [each for _, each in alike], rate)
+
+    def _change_alike(
+        self, weights: list[Tensor], gradients: list[Tensor], rate: float | Tensor
+    ) -> None:
+        """Change weights of one shape."""
+        torch._foreach_mul_(weights, 1 - rate * self.weight_decay)
         momenta = [self.state[weight]["momentum"] for weight in weights]
         torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
         ahead = torch._foreach_lerp(gradients, momenta, MOMENTUM)  # as Nesterov
@@ -70,13 +132,6 @@ def orthogonal(matrices: Tensor) -> Tensor:
     return x
 
 
-MOMENTS: dict[type[torch.optim.Optimizer], tuple[str, ...]] = {
-    torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"),
-    Muon: ("momentum",),
-}
-"""What an optimizer keeps for a weight."""
-
-
 class NetOptimizer:
     """The optimizer of a network; biases and the scales of norms do not decay."""
 
@@ -84,43 +139,32 @@ class NetOptimizer:
         self, net: nn.Module, *, name: str, learning_rate: float, weight_decay: float
     ) -> None:
         self._net = net
+        self._rate: float | Tensor = learning_rate
         weights = list(net.parameters())
         turned = [weight for weight in weights if name == "muon" and _is_convolution(weight)]
         rest = [weight for weight in weights if weight not in set(turned)]
-        groups = [
-            {"params": [w for w in rest if w.ndim >= 2], "weight_decay": weight_decay},
-            {"params": [w for w in rest if w.ndim < 2], "weight_decay": 0.0},
-        ]
-        adamw = torch.optim.AdamW(
-            groups, lr=learning_rate, fused=True, capturable=weights[0].is_cuda
+        self._parts = (
+            Muon(turned, weight_decay=weight_decay),
+            AdamW([w for w in rest if w.ndim >= 2], weight_decay=weight_decay),
+            AdamW([w for w in rest if w.ndim < 2], weight_decay=0.0),
         )
-        self._parts: list[torch.optim.Optimizer] = [adamw]
-        if turned:
-            self._parts.append(Muon(turned, {"lr": learning_rate, "weight_decay": weight_decay}))
-        self._by_weight = {
-            weight: part
-            for part in self._parts
-            for group in part.param_groups
-            for weight in group["params"]
-        }
+        self._by_weight = {weight: part for part in self._parts for weight in part.weights}
 
     def set_rate(self, rate: float | Tensor) -> None:
         """Set the learning rate of the next step."""
-        for part in self._parts:
-            for group in part.param_groups:
-                group["lr"] = rate
+        self._rate = rate
 
     def step(self) -> None:
         """Change the weights by their gradients."""
         for part in self._parts:
-            part.step()
+            part.step(self._rate)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the moments and counters as `optimizer.weight.moment`."""
         return {
             f"optimizer.{name}.{key}": tensor
             for name, weight in self._net.named_parameters()
-            for key, tensor in self._by_weight[weight].state[weight].items()
+            for key, tensor in self._by_weight[weight].state.get(weight, {}).items()
         }
 
     def fill(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -130,19 +174,16 @@ class NetOptimizer:
         """
         for name, weight in self._net.named_parameters():
             part = self._by_weight[weight]
-            first, *others = MOMENTS[type(part)]
-            if f"optimizer.{name}.{first}" not in arrays:
+            if f"optimizer.{name}.{part.MOMENTS[0]}" not in arrays:
                 continue
-            slots = {key: torch.empty_like(weight).detach() for key in (first, *others)}
-            if "step" in slots:
-                slots["step"] = torch.zeros((), dtype=torch.float32, device=weight.device)
-            for key, tensor in slots.items():
+            moments = part.new_moments(weight)
+            for key, tensor in moments.items():
                 states.fill(tensor, f"optimizer.{name}.{key}", arrays)
-            part.state[weight] = slots
+            part.state[weight] = moments
 
     def possible_names(self) -> set[str]:
         """Return the names of all tensors that an optimizer of this network may have."""
-        keys = [key for moments in MOMENTS.values() for key in moments]
+        keys = [*AdamW.MOMENTS, *Muon.MOMENTS]
         return {
             f"optimizer.{name}.{key}" for name, _ in self._net.named_parameters() for key in keys
         }
