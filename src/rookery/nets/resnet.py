@@ -46,11 +46,9 @@ class ConvNorm(nn.Module):
         assert norm.running_mean is not None and norm.running_var is not None
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
         width, planes = weight.shape[:2]
-        empty = TowerConv(planes, width, 3, padding=1, device="meta", dtype=weight.dtype)
-        conv = empty.to_empty(device=weight.device)  # draws no random numbers
-        conv.weight.copy_(weight * scale[:, None, None, None])
-        assert conv.bias is not None
-        conv.bias.copy_(norm.bias - norm.running_mean * scale)
+        conv = TowerConv(planes, width, 3, padding=1, device="meta")  # draws no random numbers
+        conv.weight = nn.Parameter((weight * scale[:, None, None, None]).contiguous())
+        conv.bias = nn.Parameter(norm.bias - norm.running_mean * scale)
         return conv
 
 
