@@ -14,10 +14,11 @@ from numba.core.caching import IndexDataCacheFile
 import rookery
 from rookery.base import compiled, interpreted
 from rookery.base.compiled import kernel_source, remembered_digest, source_digest
-from rookery.base.kernel_cache import KernelFiles
+from rookery.base.kernel_cache import kernel_files
 from rookery.games import load_game
 from rookery.games.tictactoe import legal
 
+KERNEL_FILES = kernel_files(IndexDataCacheFile)
 SOURCE = Path(rookery.__file__).parents[1]
 SCRIPT = """
 import json, sys
@@ -60,7 +61,7 @@ def test_a_second_process_loads_the_kernel_from_the_cache(tmp_path: Path) -> Non
     assert run_kernel(tmp_path, "tictactoe") == (9, 1, 0)
 
 
-@pytest.mark.parametrize("kind", [IndexDataCacheFile, KernelFiles])
+@pytest.mark.parametrize("kind", [IndexDataCacheFile, KERNEL_FILES])
 def test_two_processes_that_save_at_the_same_time_do_not_mix_their_code(
     tmp_path: Path, kind: type[IndexDataCacheFile]
 ) -> None:
@@ -80,11 +81,11 @@ def test_two_processes_that_save_at_the_same_time_do_not_mix_their_code(
     first.save("connect4", "code for connect4")
     third = kind(str(tmp_path), "kernel", ("stamp", 1))
     assert third.load("connect4") in (None, "code for connect4")
-    assert (third.load("chess") == "code for chess") == (kind is KernelFiles)
+    assert (third.load("chess") == "code for chess") == (kind is KERNEL_FILES)
 
 
 def test_compiled_functions_use_these_files() -> None:
-    assert isinstance(legal._cache._cache_file, KernelFiles)  # type: ignore[attr-defined]
+    assert isinstance(legal._cache._cache_file, KERNEL_FILES)  # type: ignore[attr-defined]
 
 
 def test_an_edit_of_a_users_rules_recompiles_kernels(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from rookery.base.files import (
     write_arrays,
     write_atomic,
 )
+from rookery.base.kernel_cache import completion_mark, use_kernel_files
 from rookery.base.plugins import VARIABLE as PLUGINS
 from rookery.base.plugins import Registry
 from rookery.base.randomness import generator, seeds, uniform
@@ -79,6 +80,7 @@ __all__ = [
     "check_new_files",
     "check_ranges",
     "compiled",
+    "completion_mark",
     "damaged",
     "fingerprint",
     "generator",
@@ -103,6 +105,7 @@ __all__ = [
     "uniform",
     "unpack_arrays",
     "unsigned",
+    "use_kernel_files",
     "write_arrays",
     "write_atomic",
 ]

@@ -8,27 +8,41 @@ whose code is compiled again.
 """
 
 import hashlib
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
-from numba.core.serialize import dumps
+import numba
 
 
-class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
-    """The cached code of one function."""
+@cache
+def kernel_files(kind: Any) -> Any:
+    """Return a class of files like `kind`, of Numba or numba-cuda, with names of their own."""
 
-    def save(self, key: Any, data: Any) -> None:
-        """Save code under its key: the types of the arguments and what the function closes over."""
-        name = self._data_name(int(hashlib.sha256(dumps(key)).hexdigest()[:16], 16))
-        overloads = self._load_index()
-        if overloads.get(key) != name:
-            self._save_index({**overloads, key: name})
-        self._save_data(name, data)
+    class KernelFiles(kind):  # type: ignore[misc]  # Numba has no types
+        """The cached code of one function."""
+
+        def save(self, key: Any, data: Any) -> None:
+            """Save code under its key: the argument types and what the function closes over."""
+            name = self._data_name(int(hashlib.sha256(self._dump(key)).hexdigest()[:16], 16))
+            overloads = self._load_index()
+            if overloads.get(key) != name:
+                self._save_index({**overloads, key: name})
+            self._save_data(name, data)
+
+    return KernelFiles
 
 
 def use_kernel_files(function: Any) -> None:
     """Have a function that Numba compiles and caches use these files; others stay as they are."""
-    cache: Any = getattr(function, "_cache", None)
-    if isinstance(found := getattr(cache, "_cache_file", None), IndexDataCacheFile):
+    own: Any = getattr(function, "_cache", None)
+    if (found := getattr(own, "_cache_file", None)) is not None:
         base = found._index_name.removesuffix(".nbi")
-        cache._cache_file = KernelFiles(found._cache_path, base, found._source_stamp)
+        kind: Any = type(found)
+        own._cache_file = kernel_files(kind)(found._cache_path, base, found._source_stamp)
+
+
+def completion_mark(*facts: object) -> Path:
+    """Return a file that exists if all kernels of a run with these facts are in the cache."""
+    digest = hashlib.sha256(repr((numba.__version__, *facts)).encode()).hexdigest()[:16]
+    return Path(numba.config.CACHE_DIR) / f"complete-{digest}"

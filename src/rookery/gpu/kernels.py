@@ -6,7 +6,8 @@ can read what a kernel wrote. On CPU tensors the same kernels run under Numba's 
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
@@ -14,6 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from rookery.base import use_kernel_files
 
 # Set here and not in the environment: a changed NUMBA_ variable makes Numba reload all settings.
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
@@ -29,21 +32,46 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 THREADS = 32  # per block: one warp, so that few games still use all multiprocessors
 TILE = (THREADS, THREADS + 1)  # padded by one, so that a column lies in different memory banks
+Launches = list[tuple[Any, tuple[Any, ...]]]
+"""Kernels, and the types of the arguments with which they would be launched."""
+_noted: Launches | None = None
 
 
 def kernel(function: Function) -> Function:
     """Compile a function that every thread of a launch runs; `cuda.grid(1)` is its index."""
-    return cast(Function, cuda.jit(cache=True)(function))
+    found = cuda.jit(cache=True)(function)
+    use_kernel_files(found)
+    return cast(Function, found)
 
 
 def launch(compiled: Any, count: int, *arguments: Any, threads: int = THREADS) -> None:
     """Run `count` threads of a kernel, rounded up to whole blocks, on torch's current stream."""
+    if _noted is not None:
+        _noted.append((compiled, tuple(map(compiled.typeof_pyval, arguments))))
+        return
     blocks = -(-count // threads)
     if numba.config.ENABLE_CUDASIM:
         compiled[blocks, threads](*map(_simulated, arguments))
         return
     stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
     compiled[blocks, threads, stream](*arguments)
+
+
+@contextmanager
+def noted_launches() -> Iterator[Launches]:
+    """Have launches be noted instead, with arguments on the CPU, so that they can be compiled."""
+    global _noted
+    launches: Launches = []
+    _noted = launches
+    try:
+        yield launches
+    finally:
+        _noted = None
+
+
+def launches_on(device: torch.device) -> bool:
+    """Return whether work on arrays of a device is done, or noted, by kernels."""
+    return device.type == "cuda" or _noted is not None
 
 
 def _simulated(argument: Any) -> Any:
@@ -56,7 +84,7 @@ def _simulated(argument: Any) -> Any:
 
 def transpose(source: Tensor, target: Tensor) -> None:
     """Copy a float32 matrix to `target`, transposed; faster than torch's strided copy."""
-    if not source.is_cuda:
+    if not launches_on(source.device):
         target.copy_(source.t())
         return
     rows, columns = source.shape

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rookery.base import Index, Number, compiled, namespace
 from rookery.games import Game
-from rookery.gpu import cuda, kernel, launch, view
+from rookery.gpu import cuda, kernel, launch, launches_on, view
 from rookery.replay.part import place
 from rookery.replay.rows import Rows
 from rookery.replay.sampling import dealt_row, dealt_symmetry
@@ -118,7 +118,7 @@ def build_batch(
     wdl = torch.zeros((size, 3), device=device)
     out = BatchArrays(*(view(each) for each in (planes, policy, legal, wdl, scratch)))
     arguments = (rows, deal, symmetries, np.float32(result_mix), out)
-    if device.type == "cuda" or numba.config.ENABLE_CUDASIM:
+    if launches_on(device) or numba.config.ENABLE_CUDASIM:
         launch(_on_gpu(game.rules), size, *arguments)
     else:
         _on_cpu(game.rules)(*arguments)
