@@ -14,6 +14,7 @@ from rookery.nets import Ensemble, GpuEvaluator, NetConfig, build_net
 from rookery.search import SearchConfig, new_search
 from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 from rookery.training import Progress, RunFolder, Stats, apply, recipe_for, train
+from rookery.training.needed_kernels import kernels_of_run
 from worker_processes import worker_processes
 
 pytestmark = pytest.mark.gpu
@@ -103,6 +104,21 @@ SHORT = [
     "net.width=32",
     "net.depth=2",
 ]
+
+
+def test_all_kernels_of_a_run_are_found_without_it(tmp_path: Path, device: torch.device) -> None:
+    config = apply(
+        recipe_for("connect4", "connect4-gpu"),
+        ["run.devices=cuda:0", "run.iterations=4", "run.strength_every=4", "run.moves=50",
+         "net.width=32", "net.depth=2", "selfplay.games=64", "selfplay.simulations=8",
+         "learning.batch_size=64", "replay.window_max=300_000"],
+    )  # fmt: skip
+    kernels = [task.args[1] for task in kernels_of_run(RULES, config, device)]  # type: ignore[attr-defined]
+    for compile_kernel in kernels_of_run(RULES, config, device):
+        compile_kernel()
+    before = [set(kernel.overloads) for kernel in kernels]
+    train(RunFolder.create(tmp_path / "run", config), lambda progress: None)
+    assert [set(kernel.overloads) for kernel in kernels] == before
 
 
 def lines(folder: RunFolder, kind: str) -> list[dict[str, Any]]:

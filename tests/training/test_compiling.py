@@ -1,4 +1,4 @@
-"""The second process that compiles: the right kernels, and no longer than its run."""
+"""The processes that compile: the right kernels, and no longer than their run."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+import torch
 
 from rookery.games import load_game
 from rookery.search import cpu_search
@@ -16,6 +17,7 @@ from rookery.selfplay import CpuSelfPlay, kernel_calls
 from rookery.selfplay.kernels import bind
 from rookery.training import apply, compiling, recipe_for
 from rookery.training.config import to_json
+from rookery.training.needed_kernels import kernels_of_run
 
 GAME = load_game("tictactoe")
 CONFIG = apply(recipe_for("tictactoe"), ["selfplay.games=8", "selfplay.simulations=4"])
@@ -47,8 +49,61 @@ def play_a_little() -> None:
     assert selfplay.play(9, progress=0.0, iteration=0).rows is not None
 
 
-def test_what_learning_needs_compiles() -> None:
-    compiling.compile_learning(GAME)
+def test_what_a_run_needs_compiles() -> None:
+    work = kernels_of_run(GAME, CONFIG, torch.device("cpu"))
+    assert len(work) > len(steps_of_a_move())  # the last one makes batches
+    for compile_kernel in work:
+        compile_kernel()
+
+
+SCRIPT = """
+import sys
+from functools import partial
+from pathlib import Path
+
+import torch
+from rookery.games import load_game
+from rookery.training import compiling, prepare_compilers, recipe_for
+
+folder = Path(sys.argv[1])
+compiling.available_cores = lambda: 4
+compiling.completion_mark = lambda *facts: folder / "mark"
+compiling.kernels_of_run = lambda *run: [partial(touch, number) for number in range(7)]
+
+
+def touch(number):
+    (folder / str(number)).touch(exist_ok=False)
+    assert sys.argv[2:] != [str(number)]
+
+
+prepare_compilers()
+assert compiling._forked is not None or sys.platform != "linux"
+run = load_game("tictactoe"), recipe_for("tictactoe"), torch.device("cpu")
+compilers = compiling.compile_in_background(*run)
+compilers.wait()
+made = [file.name for file in sorted(folder.iterdir())]
+compilers.close()
+print(*made, compiling.compile_in_background(*run) is None)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the script is not forked")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_several_processes_share_the_kernels_once(tmp_path: Path) -> None:
+    assert run_script(tmp_path) == "0 1 2 3 4 5 6 mark True"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the script is not forked")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_kernel_that_does_not_compile_leaves_no_mark(tmp_path: Path) -> None:
+    assert run_script(tmp_path, "6") == "1 2 4 5 6 False"  # 6, 3, 0 are the share of one process
+
+
+def run_script(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-c", SCRIPT, str(folder), *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return done.stdout.strip()
 
 
 def test_the_process_ends_with_its_run(tmp_path: Path) -> None:
@@ -60,10 +115,10 @@ def test_the_process_ends_with_its_run(tmp_path: Path) -> None:
         env={**os.environ, **cache},
     )
     assert process.stdin is not None
-    job = {"config": to_json(CONFIG), "digest": GAME.digest}
+    job = {"config": to_json(CONFIG), "digest": GAME.digest, "device": "cpu", "mark": "mark"}
     process.stdin.write(json.dumps(job).encode() + b"\n")
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(60) == 1
     assert not list(tmp_path.rglob("*decide*.nbc"))
 
 
@@ -71,4 +126,4 @@ def test_the_process_ends_with_its_run(tmp_path: Path) -> None:
 def test_one_core_compiles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "available_cores", lambda: 1)
     monkeypatch.setattr(subprocess, "Popen", None)
-    compiling.compile_in_background(GAME, CONFIG)
+    assert compiling.compile_in_background(GAME, CONFIG, torch.device("cpu")) is None

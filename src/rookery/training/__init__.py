@@ -1,5 +1,6 @@
 """Training: settings, the run folder, the training loop, actors, trainers and evaluation."""
 
+from rookery.training.compiling import prepare_compilers
 from rookery.training.config import Config, RunConfig, apply, from_json, setting_names, to_json
 from rookery.training.doctor.advising import can_change, set_option
 from rookery.training.doctor.diagnose import diagnose
@@ -68,6 +69,7 @@ __all__ = [
     "parse_line",
     "plan_run",
     "play_match_over",
+    "prepare_compilers",
     "rate_history",
     "rate_over",
     "read_config",

@@ -1,8 +1,11 @@
-"""Kernels of a new game compiled by a second process: Numba compiles on one core.
+"""Kernels of a new game compiled by other processes: Numba compiles on one core.
 
-A run compiles a kernel when it first needs it. The other process compiles the kernels that a run
-needs last, from the last to the first. Each finds in the cache on disk what the other has compiled.
-It ends when it is done, or when its standard input ends with the run.
+A run compiles a kernel when it first needs it. Meanwhile other processes, as many as there are
+cores left, compile the kernels that it needs last. All find in the cache on disk what the others
+have compiled. They end when they are done, or when their standard input ends with the run.
+
+The first of them forks the others. It starts as a fork of the command line, which has imported
+everything, or as a process of its own.
 """
 
 import json
@@ -10,70 +13,188 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import BinaryIO
 
-import numpy as np
+import numba
 import torch
 
-from rookery.base import available_cores
+from rookery.base import available_cores, completion_mark
 from rookery.games import Game, load_game
-from rookery.selfplay import kernel_calls
 from rookery.training.config import Config, from_json, to_json
-from rookery.training.planning.speed import filled_window
+from rookery.training.needed_kernels import Work, kernels_of_run
+
+FEW_CORES = 2
+"""With so few cores a run does not wait for what another process compiles."""
 
 
-def compile_in_background(game: Game, config: Config) -> None:
-    """Start a process that compiles what this run needs later, if there is a core for it."""
-    if available_cores() == 1:
-        return
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__],  # imports nothing from the present folder
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the run
-        )
-    except OSError:  # no process can be started: this one compiles everything
-        return
-    job = json.dumps({"config": to_json(config), "digest": game.digest}).encode()
-    threading.Thread(target=_serve, args=(process, job), name="compiling", daemon=True).start()
+class Compilers:
+    """The other processes that compile for a run, as the run sees them."""
+
+    def __init__(self, stdin: BinaryIO, wait: Callable[[], object]) -> None:
+        self._stdin, self._wait = stdin, wait
+        self._mark: Path | None = None
+
+    def start(self, game: Game, config: Config, device: torch.device, *, mark: Path) -> None:
+        """Have them compile what a run needs; when all is compiled, `mark` exists."""
+        self._mark = mark
+        job = {"config": to_json(config), "digest": game.digest, "device": str(device)}
+        with suppress(OSError):  # they may have ended
+            self._stdin.write(json.dumps({**job, "mark": str(mark)}).encode() + b"\n")
+            self._stdin.flush()
+
+    def wait(self) -> None:
+        """Wait until all is compiled, unless this process could help."""
+        if available_cores() > FEW_CORES:
+            self._wait()
+
+    def close(self) -> None:
+        """End them."""
+        with suppress(OSError):
+            self._stdin.close()
+        self._wait()
+
+    def __enter__(self) -> "Compilers":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """End them; a run that did not fail has compiled everything itself."""
+        self.close()
+        if kind is None and self._mark:
+            self._mark.touch()
 
 
-def _serve(process: subprocess.Popen[bytes], job: bytes) -> None:
-    """Send the job, and wait for the process with its input open."""
+_forked: Compilers | None = None
+"""Compilers that wait for their run."""
+
+
+def prepare_compilers() -> None:
+    """Fork a process that can compile at once for a run of this process.
+
+    To be called when all is imported, but before there are threads and before a GPU is used.
+    """
+    global _forked
+    is_alone = threading.active_count() == 1
+    if sys.platform == "linux" and available_cores() > 1 and is_alone and _forked is None:
+        with suppress(OSError):
+            _forked = _fork_compilers()
+
+
+def compile_in_background(game: Game, config: Config, device: torch.device) -> Compilers | None:
+    """Have other processes compile what this run needs, unless it was compiled before."""
+    global _forked
+    compilers, _forked = _forked, None
+    mark = _mark(game, config, device)
+    if mark is None or mark.exists():
+        if compilers is not None:
+            compilers.close()
+        return None
+    with suppress(OSError):  # no process can be started: this one compiles everything
+        compilers = compilers or _start_compilers()
+        compilers.start(game, config, device, mark=mark)
+    return compilers
+
+
+def _mark(game: Game, config: Config, device: torch.device) -> Path | None:
+    """Return the file that says that all is compiled; None if other processes cannot help."""
+    if available_cores() == 1 or numba.config.DISABLE_JIT or numba.config.ENABLE_CUDASIM:
+        return None
+    facts: tuple[object, ...] = (game.digest, config.search.method, device.type)
+    if device.type == "cuda":
+        facts += (version("numba-cuda"), torch.cuda.get_device_capability(device))
+    return completion_mark(*facts)
+
+
+def _start_compilers() -> Compilers:
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],  # imports nothing from the present folder
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the run
+    )
     assert process.stdin is not None
-    with suppress(OSError), process.stdin:  # it may have ended
-        process.stdin.write(job + b"\n")
-        process.stdin.flush()
-        process.wait()
-    process.wait()
+    return Compilers(process.stdin, process.wait)  # type: ignore[arg-type]
+
+
+def _fork_compilers() -> Compilers:
+    theirs, ours = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(ours)
+        _end_after(lambda: _become_compiler(theirs))
+    os.close(theirs)
+    return Compilers(os.fdopen(ours, "wb"), _waiting_for(process))
+
+
+def _waiting_for(process: int) -> Callable[[], object]:
+    def wait() -> None:
+        with suppress(ChildProcessError):  # waited for before
+            os.waitpid(process, 0)
+
+    return wait
+
+
+def _become_compiler(stdin: int) -> None:
+    """Do in a fork what a new process would do."""
+    os.setsid()  # Ctrl-C is for the run
+    silent = os.open(os.devnull, os.O_WRONLY)
+    for stream, number in ((stdin, 0), (silent, 1), (silent, 2)):
+        os.dup2(stream, number)
+    sys.stdin = os.fdopen(0)
+    main()
+
+
+def _end_after(work: Callable[[], object]) -> None:
+    """Do the work of a fork, then end it without what is left of the process before."""
+    code = 1
+    with suppress(BaseException):
+        work()
+        code = 0
+    os._exit(code)
 
 
 def main() -> None:
     """Compile what the run that started this process needs."""
-    job = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line:  # nothing is to be compiled
+        return
+    job = json.loads(line)
+    config, device = from_json(job["config"]), torch.device(job["device"])
+    work = kernels_of_run(load_game(config.game, job["digest"]), config, device)
+    if compile_all(work):
+        Path(job["mark"]).touch()
+
+
+def compile_all(work: Work) -> bool:
+    """Compile kernels on all cores but one, those needed last first; return whether all did."""
+    shares = max(1, min(available_cores() - 1, len(work))) if hasattr(os, "fork") else 1
+    parts = [work[::-1][first::shares] for first in range(shares)]
+    forks = [_fork(part) for part in parts[1:]]
+    _compile(parts[0])
+    return all(os.waitpid(fork, 0)[1] == 0 for fork in forks)
+
+
+def _fork(part: Work) -> int:
+    """Fork a process that compiles these kernels; return its number."""
+    process = os.fork()
+    if process == 0:
+        _end_after(lambda: _compile(part))
+    return process
+
+
+def _compile(part: Work) -> None:
     threading.Thread(target=_end_with_input, daemon=True).start()
-    config = from_json(job["config"])
-    compile_kernels(load_game(config.game, job["digest"]), config)
+    for compile_kernel in part:
+        compile_kernel()
 
 
 def _end_with_input() -> None:
-    sys.stdin.read()
-    os._exit(0)
-
-
-def compile_kernels(game: Game, config: Config) -> None:
-    """Compile the kernels of learning and self-play, those needed last first."""
-    compile_learning(game)
-    for kernel, types in reversed(kernel_calls(game, config.selfplay, config.search)):
-        kernel.compile(types)
-
-
-def compile_learning(game: Game) -> None:
-    """Compile what builds batches."""
-    window = filled_window(game, torch.device("cpu"))
-    window.batch(np.zeros(1, np.int64), np.arange(8), stream=np.uint64(1), result_mix=0.5)
+    os.read(0, 1)
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from rookery.nets import (
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
-from rookery.training.compiling import compile_in_background
+from rookery.training.compiling import Compilers, compile_in_background
 from rookery.training.config import Config
 from rookery.training.fallbacks import Fallbacks
 from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
@@ -32,13 +32,13 @@ from rookery.training.parts import (
     learning_devices,
     new_evaluator,
     new_learner,
-    new_self_player,
     new_window,
+    self_player_with,
 )
 from rookery.training.progress import Progress, ProgressCallback
 from rookery.training.run import Run
 from rookery.training.scaling import Scaler, plays_with_actors
-from rookery.training.self_players import CpuSelfPlayer, LocalSelfPlay
+from rookery.training.self_players import LocalSelfPlay
 from rookery.training.store.checkpoint import NAME, Checkpoint, RunPosition
 from rookery.training.store.folder import RunFolder
 from rookery.training.store.origin import new_net
@@ -133,9 +133,11 @@ class _Builder:
         self.learning, self.backend = _as_before(config, position, self.play_device)
         self.config = replace(config, learning=self.learning)
         self.cluster = self._connect(config.run.cluster) if config.run.cluster else None
+        self._compilers: Compilers | None = None
 
     def build(self) -> TrainingLoop:
         """Return the loop: who learns, who plays, who measures."""
+        self._compile_in_background()
         if self.play_device != self.device:
             self.run.note(f"learning on the {self.device.type.upper()}: {ONLY_EVALUATES}")
         net = self._first_net()
@@ -151,6 +153,13 @@ class _Builder:
             trainers=learner if isinstance(learner, TrainerPool) else None,
         )
         return TrainingLoop(self.run, selfplay, window, learner, meter, scale=scaler.poll)
+
+    def _compile_in_background(self) -> None:
+        if plays_with_actors(self.config):
+            return
+        self._compilers = compile_in_background(self.game, self.config, self.play_device)
+        if self._compilers:
+            self.resources.enter_context(self._compilers)
 
     def _connect(self, address: str) -> Cluster:
         cluster = Cluster(address)
@@ -214,16 +223,12 @@ class _Builder:
         run = self.config.run
         if plays_with_actors(self.config):
             return self._actors(net)
-        player = new_self_player(
-            self.game,
-            self.config,
-            net,
-            device=self.play_device,
-            backend=self.backend,
-            seed=run.seed,
+        evaluator = new_evaluator(
+            self.game, self.config, net, device=self.play_device, backend=self.backend
         )
-        if isinstance(player, CpuSelfPlayer) and player.is_new:
-            compile_in_background(self.game, self.config)
+        if self._compilers and isinstance(evaluator, GpuEvaluator):
+            self._compilers.wait()
+        player = self_player_with(evaluator, self.game, self.config, seed=run.seed)
         self._note_backend(player.evaluator)
         self._adapt_games(player.games)
         selfplay = LocalSelfPlay(player, kind=self.device.type, moves=run.moves)

@@ -80,6 +80,13 @@ def new_self_player(
 ) -> SelfPlayer:
     """Return a self-player on `device`."""
     evaluator = new_evaluator(game, config, net, device=device, backend=backend)
+    return self_player_with(evaluator, game, config, seed=seed)
+
+
+def self_player_with(
+    evaluator: CpuEvaluator | GpuEvaluator, game: Game, config: Config, *, seed: int
+) -> SelfPlayer:
+    """Return a self-player on the device of its evaluator."""
     if isinstance(evaluator, GpuEvaluator):
         return GpuSelfPlayer(game, config, evaluator, seed=seed)
     return CpuSelfPlayer(game, config, evaluator, seed=seed)

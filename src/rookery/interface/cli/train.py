@@ -96,8 +96,9 @@ def train(
     from rookery.interface.formatting import screen
     from rookery.interface.trackers.tracker import read_trackers
     from rookery.interface.training import train_visibly
-    from rookery.training import RunFolder, check_hardware
+    from rookery.training import RunFolder, check_hardware, prepare_compilers
 
+    prepare_compilers()
     trackers = read_trackers(log or ())
     devices = devices_for(game, devices)
     start = start_from(game, recipe, devices)
@@ -174,8 +175,9 @@ def resume(
     from rookery.interface.run_history import read_history
     from rookery.interface.trackers.tracker import read_trackers
     from rookery.interface.training import train_visibly
-    from rookery.training import RunFolder, check_hardware
+    from rookery.training import RunFolder, check_hardware, prepare_compilers
 
+    prepare_compilers()
     if new is not None and at is None:
         raise ConfigError("--run needs --at: a run is resumed in its own folder")
     trackers = read_trackers(log or ())
