@@ -78,7 +78,12 @@ def connect4_gpu() -> Config:
             minutes=5, moves=8, checkpoint_every=10, strength_every=20, strength_simulations=100
         ),
         net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
-        selfplay=replace(laptop.selfplay, games=8192, simulations="16, 32@0.1, 64@0.35, 100@0.7"),
+        selfplay=replace(
+            laptop.selfplay,
+            games=8192,
+            simulations="16, 32@0.1, 64@0.35, 100@0.7",
+            misjudged_share=0.4,
+        ),
         replay=ReplayConfig(window_min=300_000, window_max=4_000_000),
         learning=replace(laptop.learning, batch_size=2048, learning_rate=4e-3),
     )
