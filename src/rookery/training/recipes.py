@@ -29,12 +29,14 @@ def tictactoe_demo() -> Config:
         game="tictactoe",
         recipe="tictactoe-demo",
         run=RunConfig(
-            iterations=16, moves=9, checkpoint_every=8, strength_every=8, strength_simulations=50
+            iterations=10, moves=9, checkpoint_every=5, strength_every=10, strength_simulations=50
         ),
         net=NetConfig(width=32, depth=2),
-        selfplay=SelfPlayConfig(games=256, simulations="32", opening_share=0.8, opening_plies=6),
+        selfplay=SelfPlayConfig(games=256, simulations="16", opening_share=0.8, opening_plies=6),
         replay=ReplayConfig(window_min=20_000, window_max=60_000),
-        learning=LearningConfig(batch_size=128, reuse=2.0, learning_rate=3e-3, ema=0.99),
+        learning=LearningConfig(
+            optimizer="muon", batch_size=256, reuse=4.0, learning_rate=5e-3, ema=0.99
+        ),
     )
 
 
