@@ -10,6 +10,7 @@ everything, or as a process of its own.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numba
 import torch
@@ -31,11 +32,21 @@ FEW_CORES = 2
 """With so few cores a run does not wait for what another process compiles."""
 
 
+class _Process(Protocol):
+    """A process: a new one, or a fork of this one."""
+
+    def wait(self) -> object:
+        """Wait until it has ended."""
+
+    def kill(self) -> None:
+        """End it, unless it has ended."""
+
+
 class Compilers:
     """The other processes that compile for a run, as the run sees them."""
 
-    def __init__(self, stdin: BinaryIO, wait: Callable[[], object]) -> None:
-        self._stdin, self._wait = stdin, wait
+    def __init__(self, process: _Process, stdin: BinaryIO) -> None:
+        self._process, self._stdin = process, stdin
         self._mark: Path | None = None
 
     def start(self, game: Game, config: Config, device: torch.device, *, mark: Path) -> None:
@@ -49,13 +60,14 @@ class Compilers:
     def wait(self) -> None:
         """Wait until all is compiled, unless this process could help."""
         if available_cores() > FEW_CORES:
-            self._wait()
+            self._process.wait()
 
     def close(self) -> None:
-        """End them."""
+        """End them: the first by force, since it may be importing, the others with their input."""
         with suppress(OSError):
             self._stdin.close()
-        self._wait()
+        self._process.kill()
+        self._process.wait()
 
     def __enter__(self) -> "Compilers":
         return self
@@ -64,7 +76,26 @@ class Compilers:
         """End them; a run that did not fail has compiled everything itself."""
         self.close()
         if kind is None and self._mark:
-            self._mark.touch()
+            with suppress(OSError):  # the cache was deleted
+                self._mark.touch()
+
+
+class _Fork:
+    """A fork of this process."""
+
+    def __init__(self, number: int) -> None:
+        self._number: int | None = number
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        if self._number is not None:
+            os.waitpid(self._number, 0)
+        self._number = None
+
+    def kill(self) -> None:
+        """End it, unless it has ended."""
+        if self._number is not None:
+            os.kill(self._number, signal.SIGKILL)
 
 
 _forked: Compilers | None = None
@@ -83,15 +114,22 @@ def prepare_compilers() -> None:
             _forked = _fork_compilers()
 
 
+def drop_compilers() -> None:
+    """End the process that `prepare_compilers` has forked, if it still waits for a run."""
+    global _forked
+    compilers, _forked = _forked, None
+    if compilers is not None:
+        compilers.close()
+
+
 def compile_in_background(game: Game, config: Config, device: torch.device) -> Compilers | None:
     """Have other processes compile what this run needs, unless it was compiled before."""
     global _forked
-    compilers, _forked = _forked, None
     mark = _mark(game, config, device)
     if mark is None or mark.exists():
-        if compilers is not None:
-            compilers.close()
+        drop_compilers()
         return None
+    compilers, _forked = _forked, None
     with suppress(OSError):  # no process can be started: this one compiles everything
         compilers = compilers or _start_compilers()
         compilers.start(game, config, device, mark=mark)
@@ -117,7 +155,7 @@ def _start_compilers() -> Compilers:
         start_new_session=True,  # Ctrl-C is for the run
     )
     assert process.stdin is not None
-    return Compilers(process.stdin, process.wait)  # type: ignore[arg-type]
+    return Compilers(process, process.stdin)  # type: ignore[arg-type]
 
 
 def _fork_compilers() -> Compilers:
@@ -127,15 +165,7 @@ def _fork_compilers() -> Compilers:
         os.close(ours)
         _end_after(lambda: _become_compiler(theirs))
     os.close(theirs)
-    return Compilers(os.fdopen(ours, "wb"), _waiting_for(process))
-
-
-def _waiting_for(process: int) -> Callable[[], object]:
-    def wait() -> None:
-        with suppress(ChildProcessError):  # waited for before
-            os.waitpid(process, 0)
-
-    return wait
+    return Compilers(_Fork(process), os.fdopen(ours, "wb"))
 
 
 def _become_compiler(stdin: int) -> None:

@@ -21,7 +21,7 @@ from rookery.nets import (
 from rookery.replay import Rows, read_shard
 from rookery.training.actors.meter import ActorMeter
 from rookery.training.actors.pool import ActorPool
-from rookery.training.compiling import Compilers, compile_in_background
+from rookery.training.compiling import Compilers, compile_in_background, drop_compilers
 from rookery.training.config import Config
 from rookery.training.fallbacks import Fallbacks
 from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
@@ -155,7 +155,8 @@ class _Builder:
         return TrainingLoop(self.run, selfplay, window, learner, meter, scale=scaler.poll)
 
     def _compile_in_background(self) -> None:
-        if plays_with_actors(self.config):
+        if plays_with_actors(self.config):  # which compile for themselves
+            drop_compilers()
             return
         self._compilers = compile_in_background(self.game, self.config, self.play_device)
         if self._compilers:
