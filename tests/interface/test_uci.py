@@ -239,6 +239,14 @@ def test_a_chess_program_that_is_gone_ends_the_engine() -> None:
     assert commands.take() == QUIT
 
 
+@pytest.mark.parametrize("limit", ["nodes 1", "nodes 20", "movetime 1", "depth 1"])
+def test_a_mate_in_one_is_played_at_any_limit(
+    rookery: Rookery, chess_run: Path, limit: str
+) -> None:
+    out = talk(rookery, chess_run, f"position fen {MATE_IN_1}", f"go {limit}")
+    assert out[-1] == "bestmove d1d8"
+
+
 def test_go_without_a_position_is_the_start(rookery: Rookery, chess_run: Path) -> None:
     out = talk(rookery, chess_run, "go nodes 5")
     assert out[-1].startswith("bestmove ") and "0000" not in out[-1]

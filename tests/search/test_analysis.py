@@ -60,7 +60,8 @@ def root_visits(search: AnalysisSearch) -> int:
 
 def test_one_leaf_per_batch_equals_the_batched_search() -> None:
     evaluator = toy.hashed(7)
-    search, board = new_analysis(CONNECT4, "4453", evaluator=evaluator, leaves=1)
+    options: dict[str, Any] = {"evaluator": evaluator, "leaves": 1, "finds_wins": False}
+    search, board = new_analysis(CONNECT4, "4453", **options)
     search.grow(150)
     batched = CpuSearch(
         CONNECT4,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import toy
-from rookery.games import ONGOING, WIN, Board, Game, load_game
+from rookery.games import LOSS, ONGOING, WIN, Board, Game, load_game
 from rookery.search import AnalysisSearch, CpuSearch, SearchConfig
 from rookery.search.tree import EDGES_PER_NODE
 
@@ -16,6 +16,12 @@ WINS = {
     "connect4": ("112233", {"4"}),
     "tictactoe": ("1425", {"3"}),
 }
+ALLOWED = {
+    "chess": ("rnbqkbnr/pppp1ppp/8/4p3/5P2/8/PPPPP1PP/RNBQKBNR w KQkq - 0 2", ["g2g4"]),
+    "connect4": ("11223", ["1", "2", "3", "5", "6", "7"]),
+    "tictactoe": ("142", ["5", "6", "7", "8", "9"]),
+}
+"""Positions, and the moves that allow a win in one."""
 METHODS = ("gumbel", "puct")
 
 
@@ -104,6 +110,20 @@ def test_an_excluded_winning_move_proves_nothing() -> None:
     assert {variation.actions[0] for variation in search.variations(9)} == {0, 6}
     search.set_position(board.state, board.repetitions, only=[3, 6])
     assert search.is_finished and search.variations()[0].actions == (3,)
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_a_move_that_allows_a_win_is_lost_after_one_visit(name: str) -> None:
+    rules, (position, proved) = load_game(name), ALLOWED[name]
+    evaluator, config = toy.uniform(rules.num_actions), SearchConfig()
+    search = AnalysisSearch(rules, evaluator, config=config, max_nodes=400, leaves=1)
+    board = Board(rules, rules.position(position))
+    search.set_position(board.state, board.repetitions)
+    search.grow(100)
+    lost = [each for each in search.variations(99) if each.proof == LOSS and each.plies == 2]
+    moves = sorted(rules.write_move(board.state, each.actions[0]) for each in lost)
+    assert moves == proved
+    assert all(each.visits == 1 and len(each.actions) == 2 for each in lost)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -72,6 +72,14 @@ def back_up(tree: Tree, settings: Settings, g: Index, value: Number, draw: Numbe
 
 
 @compiled
+def back_up_leaf(tree: Tree, settings: Settings, g: Index) -> None:
+    """Add the value of the expanded leaf to every edge of the path; a root has none."""
+    node = tree.nodes[g, tree.searches[g].leaf]
+    if tree.searches[g].path_length > 0:
+        back_up(tree, settings, g, node.value, node.draw)
+
+
+@compiled
 def write_priors(
     tree: Tree, g: Index, first: Index, count: Index, logits: NDArray[np.float32]
 ) -> None:
@@ -171,7 +179,7 @@ def bind_play(rules: ModuleType) -> ModuleType:
 
 
 def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
-    """Bind `add_leaf`, `expand`, `prove_terminal_moves` and `write_planes`."""
+    """Bind `add_leaf`, `expand`, `prove_terminal_moves`, `prove_wins` and `write_planes`."""
     play = bind_play(rules)
 
     @compiled
@@ -183,13 +191,15 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
         return node
 
     @compiled
-    def expand(tree, settings, g, logits):  # type: ignore[no-untyped-def]
-        """Add the edges of the leaf, at the root with noise.
+    def expand(tree, settings, g, logits, wdl):  # type: ignore[no-untyped-def]
+        """Store the network's output for the leaf and add its edges, at the root with noise.
 
         The scratch node gets none, and neither does a node at the maximum length of a path: rules
         whose games exceed their own `max_plies` cannot cause a write out of bounds.
         """
         node = np.int64(tree.searches[g].leaf)
+        tree.nodes[g, node].value = wdl[0] - wdl[2]
+        tree.nodes[g, node].draw = wdl[1]
         is_too_deep = tree.searches[g].path_length == tree.path.shape[1]
         if node == tree.nodes.shape[1] - 1 or is_too_deep:
             return
@@ -218,16 +228,38 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
         search.path_length = 0
 
     @compiled
+    def prove_wins(tree, g):  # type: ignore[no-untyped-def]
+        """Play every move of the expanded leaf once; a win proves the leaf."""
+        search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
+        node, length = np.int64(search.leaf), np.int64(search.path_length)
+        first, count = edges_of(tree, g, node)
+        search.path_length = length + 1
+        for edge in range(first, first + count):
+            tree.path[g, length].node = node
+            tree.path[g, length].edge = edge
+            play.play_last_move(tree, g, scratch)
+            if tree.nodes[g, scratch].proof == LOSS:
+                tree.edges[g, edge].proof = WIN
+                tree.nodes[g, node].proof = WIN
+                tree.nodes[g, node].value = 1.0
+                tree.nodes[g, node].draw = 0.0
+        search.path_length = length
+
+    @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
         """Write the input planes of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
-    functions = [add_leaf, expand, prove_terminal_moves, write_planes]
+    functions = [add_leaf, expand, prove_terminal_moves, prove_wins, write_planes]
     return namespace(f"{rules.__name__}.search.{method_module.__name__}.leaf", functions)
 
 
 def bind(rules: ModuleType, method: str) -> ModuleType:
-    """Bind `begin`, `descend`, `write_planes`, `ascend`, `prove_terminal_moves` and `decide`."""
+    """Bind `begin`, `descend`, `write_planes`, `ascend` and `decide`.
+
+    For searches that play, also bind `prove_terminal_moves`, and `expand` and `prove_wins`, which
+    with `back_up_leaf` replace `ascend`.
+    """
     steps, leaf = bind_method(METHOD_MODULES[method]), bind_leaf(rules, METHOD_MODULES[method])
     repetitions = bind_repetition_checks(rules)
 
@@ -256,13 +288,9 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
     @compiled
     def ascend(tree, settings, g, logits, wdl):  # type: ignore[no-untyped-def]
         """Expand the leaf with the network's output and back up its value."""
-        node = np.int64(tree.searches[g].leaf)
-        value, draw = wdl[0] - wdl[2], wdl[1]
-        tree.nodes[g, node].value = value
-        tree.nodes[g, node].draw = draw
-        leaf.expand(tree, settings, g, logits)
-        if tree.searches[g].path_length > 0:
-            back_up(tree, settings, g, value, draw)
+        leaf.expand(tree, settings, g, logits, wdl)
+        back_up_leaf(tree, settings, g)
 
-    shared = [leaf.write_planes, leaf.prove_terminal_moves, steps.decide]
-    return namespace(f"{rules.__name__}.search.{method}", [begin, descend, ascend, *shared])
+    playing = [leaf.expand, leaf.prove_wins, leaf.prove_terminal_moves]
+    functions = [begin, descend, leaf.write_planes, ascend, steps.decide, *playing]
+    return namespace(f"{rules.__name__}.search.{method}", functions)

@@ -17,7 +17,7 @@ from rookery.games import ONGOING, Action, Game, Repetitions, State
 from rookery.search.analysis import leaf_batch, reroot
 from rookery.search.analysis.variations import Variation, read_variations
 from rookery.search.config import SearchConfig
-from rookery.search.protocols import Evaluator
+from rookery.search.protocols import DeviceEvaluator, Evaluator
 from rookery.search.tree import ROOT, STEP, UNVISITED, layout, new_tree
 
 Floats = NDArray[np.float32]
@@ -58,9 +58,16 @@ class AnalysisSearch:
         config: SearchConfig,
         max_nodes: int,
         leaves: int = 0,
+        finds_wins: bool | None = None,
     ) -> None:
-        """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured)."""
+        """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured).
+
+        finds_wins: whether every new position is searched for a move that wins at once; by
+        default, unless the evaluator is on a GPU, where that would take longer than the network.
+        """
         self.game = game
+        is_on_gpu = isinstance(evaluator, DeviceEvaluator)
+        self._finds_wins = not is_on_gpu if finds_wins is None else finds_wins
         self.leaves = leaves or choose_leaves(game, evaluator)
         self._evaluator = evaluator
         self._settings = replace(config, method="puct", prove=True).settings(explore=False)
@@ -153,7 +160,8 @@ class AnalysisSearch:
 
     def ascend(self, logits: Floats, wdl: Floats) -> None:
         """Add the evaluations of the leaves that `gather` returned last."""
-        self._kernels.ascend(self.tree, self._settings, self._batch, logits, wdl)
+        arguments = (self.tree, self._settings, self._finds_wins, self._batch)
+        self._kernels.ascend(*arguments, logits, wdl)
 
     def variations(self, count: int = 1, path: Sequence[Action] = ()) -> list[Variation]:
         """Return the principal variations of the `count` best moves, best first.

@@ -93,12 +93,12 @@ def _variation(tree: Tree, plies: NDArray[np.int32], node: Index, index: Index) 
 
 
 def _follow(tree: Tree, plies: NDArray[np.int32], index: Index) -> list[Action]:
-    """Return the moves from an edge on, the best at each node, as far as nodes are visited."""
+    """Return the moves from an edge on, the best at each node, while they are visited or proved."""
     actions = [int(tree.edges[0, index].action)]
     node = int(tree.edges[0, index].child)
     while node != UNVISITED and tree.nodes[0, node].num_edges > 0:
         edge: Any = tree.edges[0, rank_edges(tree, plies, node)[0]]
-        if edge.visits == 0:
+        if edge.visits == 0 and edge.proof == ONGOING:
             break
         actions.append(int(edge.action))
         node = int(edge.child)
