@@ -22,10 +22,12 @@ def new_analysis(
     rules: Game, position: str = "", *, evaluator: Any = None, **options: Any
 ) -> tuple[AnalysisSearch, Board]:
     """Return a search of `position` and a board with it."""
-    settings = {"leaves": 4, "max_nodes": 20_000} | options
-    search = AnalysisSearch(
-        rules, evaluator or toy.uniform(rules.num_actions), config=SearchConfig(), **settings
-    )
+    settings: dict[str, Any] = {
+        "config": SearchConfig(),
+        "leaves": 4,
+        "max_nodes": 20_000,
+    } | options
+    search = AnalysisSearch(rules, evaluator or toy.uniform(rules.num_actions), **settings)
     board = Board(rules, rules.position(position))
     search.set_position(board.state, board.repetitions)
     return search, board
@@ -59,14 +61,14 @@ def root_visits(search: AnalysisSearch) -> int:
 
 
 def test_one_leaf_per_batch_equals_the_batched_search() -> None:
-    evaluator = toy.hashed(7)
-    options: dict[str, Any] = {"evaluator": evaluator, "leaves": 1, "finds_wins": False}
-    search, board = new_analysis(CONNECT4, "4453", **options)
+    evaluator, config = toy.hashed(7), SearchConfig(method="puct")
+    options: dict[str, Any] = {"evaluator": evaluator, "config": config, "finds_wins": False}
+    search, board = new_analysis(CONNECT4, "4453", leaves=1, **options)
     search.grow(150)
     batched = CpuSearch(
         CONNECT4,
         evaluator,
-        config=SearchConfig(method="puct"),
+        config=config,
         num_games=1,
         max_simulations=150,
         explore=False,

@@ -116,10 +116,10 @@ def test_an_excluded_winning_move_proves_nothing() -> None:
 def test_a_move_that_allows_a_win_is_lost_after_one_visit(name: str) -> None:
     rules, (position, proved) = load_game(name), ALLOWED[name]
     evaluator, config = toy.uniform(rules.num_actions), SearchConfig()
-    search = AnalysisSearch(rules, evaluator, config=config, max_nodes=400, leaves=1)
+    search = AnalysisSearch(rules, evaluator, config=config, max_nodes=1000, leaves=1)
     board = Board(rules, rules.position(position))
     search.set_position(board.state, board.repetitions)
-    search.grow(100)
+    search.grow(800)
     lost = [each for each in search.variations(99) if each.proof == LOSS and each.plies == 2]
     moves = sorted(rules.write_move(board.state, each.actions[0]) for each in lost)
     assert moves == proved

@@ -21,6 +21,8 @@ from rookery.search.protocols import DeviceEvaluator, Evaluator
 from rookery.search.tree import ROOT, STEP, UNVISITED, layout, new_tree
 
 Floats = NDArray[np.float32]
+C_INIT = 0.6
+"""Weight of priors where the run used Gumbel search, which has none; from docs/experiments.md."""
 MAX_LEAVES = 64
 """Largest batch that `choose_leaves` tries; selecting leaves then takes as long as a GPU call."""
 MIN_SPEEDUP_EXPONENT = 0.25
@@ -70,7 +72,9 @@ class AnalysisSearch:
         self._finds_wins = not is_on_gpu if finds_wins is None else finds_wins
         self.leaves = leaves or choose_leaves(game, evaluator)
         self._evaluator = evaluator
-        self._settings = replace(config, method="puct", prove=True).settings(explore=False)
+        c_init = config.c_init if config.method == "puct" else C_INIT
+        config = replace(config, method="puct", prove=True, c_init=c_init)
+        self._settings = config.settings(explore=False)
         self.tree = new_tree(game, 1, max_nodes)
         """The tree, as a batch of one."""
         self.tree.streams[:] = 1
