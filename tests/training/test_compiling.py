@@ -123,6 +123,14 @@ def test_the_process_ends_with_its_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_every_game_and_method_is_compiled_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "available_cores", lambda: 2)
+    games, cpu = (GAME, load_game("connect4")), torch.device("cpu")
+    configs = (CONFIG, apply(CONFIG, ["search.method=puct"]))
+    assert len({compiling._mark(game, each, cpu) for game in games for each in configs}) == 4
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_one_core_compiles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "available_cores", lambda: 1)
     monkeypatch.setattr(subprocess, "Popen", None)

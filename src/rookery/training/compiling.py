@@ -140,7 +140,7 @@ def _mark(game: Game, config: Config, device: torch.device) -> Path | None:
     """Return the file that says that all is compiled; None if other processes cannot help."""
     if available_cores() == 1 or numba.config.DISABLE_JIT or numba.config.ENABLE_CUDASIM:
         return None
-    facts: tuple[object, ...] = (game.digest, config.search.method, device.type)
+    facts: tuple[object, ...] = (game.name, game.digest, config.search.method, device.type)
     if device.type == "cuda":
         facts += (version("numba-cuda"), torch.cuda.get_device_capability(device))
     return completion_mark(*facts)
