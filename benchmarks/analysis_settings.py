@@ -8,8 +8,8 @@
 This is the search of the UCI engine, the web app and `rookery.Analysis`, with a new tree for each
 move. A variant is a name and settings. Those of the search replace the ones of the network's run,
 with `method=puct`; `leaves` is the largest wave (1 by default), `growth` the number of nodes in the
-tree per leaf of a wave (0: all waves are large), `wins=true` looks for a winning move in every new
-position, and `symmetry=true` evaluates each position under one symmetry of the game.
+tree per leaf of a wave (0: all waves are large), and `symmetry=true` evaluates each position under
+one symmetry of the game.
 Every variant plays the first one with equal nodes and, with `--doublings`, itself with half of
 them. Pairs of games start from the same opening. The leaves of all games are one batch of the
 network, whose last evaluations are remembered on a CPU. Prints one row per match, with a 95 %
@@ -57,7 +57,6 @@ class Variant:
     leaves: int = 1
     growth: int = 0
     symmetry: bool = False
-    wins: bool = False
 
     @classmethod
     def read(cls, text: str, base: SearchConfig) -> "Variant":
@@ -169,18 +168,17 @@ class AnalysisPlayer:
             config=self._variant.search,
             max_nodes=self._nodes + SPARE_NODES,
             leaves=self._variant.leaves,
-            finds_wins=self._variant.wins,
+            find_wins=self._variant.search.find_wins,
         )
 
 
 def new_player(net: Net, evaluator: Evaluator, variant: Variant, nodes: int) -> Player:
     """Return the player of a variant with `nodes` per move.
 
-    With one leaf per wave, and without `wins`, the batched search is the same search, and faster
-    for many games.
+    With one leaf per wave the batched search is the same search, and faster for many games.
     """
     game = net.game
-    if variant.leaves > 1 or variant.wins:
+    if variant.leaves > 1:
         return AnalysisPlayer(game, evaluator, variant, nodes)
     if variant.symmetry:
         evaluator = Mirroring(game, evaluator)

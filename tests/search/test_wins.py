@@ -37,7 +37,10 @@ def new_search(rules: Game, positions: list[str], simulations: int, **options: A
         return np.tile(logits, (count, 1)), np.full((count, 3), 1 / 3, np.float32)
 
     settings = {"explore": False, "seed": 0, "max_simulations": simulations} | options
-    config = SearchConfig(method=settings.pop("method"), prove=settings.pop("prove", True))
+    chosen = {
+        name: settings.pop(name) for name in ("method", "prove", "find_wins") if name in settings
+    }
+    config = SearchConfig(**chosen)
     search = CpuSearch(rules, evaluate, config=config, num_games=len(positions), **settings)
     search.roots[:] = np.array([rules.position(position) for position in positions])
     return search
@@ -124,6 +127,25 @@ def test_a_move_that_allows_a_win_is_lost_after_one_visit(name: str) -> None:
     moves = sorted(rules.write_move(board.state, each.actions[0]) for each in lost)
     assert moves == proved
     assert all(each.visits == 1 and len(each.actions) == 2 for each in lost)
+
+
+@pytest.mark.parametrize("explore", [False, True])
+def test_a_batched_search_finds_wins_in_new_positions(explore: bool) -> None:
+    """All moves but one allow a win: each is proved to lose when it is visited first."""
+    rules, (position, proved) = load_game("connect4"), ALLOWED["connect4"]
+    lost = [rules.read_move(rules.position(position), move) for move in proved]
+    for find_wins in (False, True):
+        options = {"method": "gumbel", "explore": explore, "find_wins": find_wins}
+        search = new_search(rules, [position, position], 14, **options)
+        search.run(14)
+        edges = search.tree.edges[1, : search.tree.nodes[1, 0].num_edges]
+        visited = edges[(edges["visits"] == 1) & np.isin(edges["action"], lost)]
+        assert len(visited) > 0
+        assert all((visited["proof"] == LOSS) == find_wins)
+
+
+def test_wins_are_not_looked_for_without_proofs() -> None:
+    assert not SearchConfig(prove=False, find_wins=True).settings(explore=False).find_wins
 
 
 @pytest.mark.parametrize("method", METHODS)

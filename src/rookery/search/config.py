@@ -45,6 +45,8 @@ class SearchConfig:
     """puct: share of that noise in the root's priors."""
     prove: bool = True
     """Back up proved wins, draws and losses as exact values."""
+    find_wins: bool = False
+    """On a CPU, try every move of a new position, and prove the position if one wins at once."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -64,6 +66,7 @@ class SearchConfig:
             noise_fraction=np.float32(self.noise_fraction if explore else 0.0),
             gumbel_scale=np.float32(1.0 if explore else 0.0),
             prove=self.prove,
+            find_wins=self.prove and self.find_wins,
         )
 
 
@@ -95,3 +98,4 @@ class Settings(NamedTuple):
     noise_fraction: np.float32
     gumbel_scale: np.float32
     prove: bool
+    find_wins: bool

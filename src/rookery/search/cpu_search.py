@@ -48,7 +48,8 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
     @parallel
     def ascend(tree, settings, games, logits, wdl):  # type: ignore[no-untyped-def]
         for row in numba.prange(games.shape[0]):
-            one.ascend(tree, settings, np.int64(games[row]), logits[row], wdl[row])
+            g = np.int64(games[row])
+            one.ascend_and_prove(tree, settings, g, logits[row], wdl[row])
 
     @compiled
     def prove_terminal_moves(tree, num_games):  # type: ignore[no-untyped-def]

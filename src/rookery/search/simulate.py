@@ -257,8 +257,7 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
 def bind(rules: ModuleType, method: str) -> ModuleType:
     """Bind `begin`, `descend`, `write_planes`, `ascend` and `decide`.
 
-    For searches that play, also bind `prove_terminal_moves`, and `expand` and `prove_wins`, which
-    with `back_up_leaf` replace `ascend`.
+    Also `ascend_and_prove`, which is for CPUs, and `prove_terminal_moves`, for searches that play.
     """
     steps, leaf = bind_method(METHOD_MODULES[method]), bind_leaf(rules, METHOD_MODULES[method])
     repetitions = bind_repetition_checks(rules)
@@ -291,6 +290,14 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         leaf.expand(tree, settings, g, logits, wdl)
         back_up_leaf(tree, settings, g)
 
-    playing = [leaf.expand, leaf.prove_wins, leaf.prove_terminal_moves]
+    @compiled
+    def ascend_and_prove(tree, settings, g, logits, wdl):  # type: ignore[no-untyped-def]
+        """Do the same, but prove a leaf with a winning move if `find_wins` is set; never a root."""
+        leaf.expand(tree, settings, g, logits, wdl)
+        if settings.find_wins and tree.searches[g].path_length > 0:
+            leaf.prove_wins(tree, g)
+        back_up_leaf(tree, settings, g)
+
+    playing = [ascend_and_prove, leaf.prove_terminal_moves]
     functions = [begin, descend, leaf.write_planes, ascend, steps.decide, *playing]
     return namespace(f"{rules.__name__}.search.{method}", functions)

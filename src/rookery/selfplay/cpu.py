@@ -53,12 +53,6 @@ class CpuSelfPlay:
         self._kernels = bind(game.rules)
         self._restart(np.arange(config.games))
 
-    @property
-    def is_new(self) -> bool:
-        """Whether the kernels for this game had to be compiled: the disk had none."""
-        stats = getattr(self._kernels.restart, "stats", None)  # none without compilation
-        return stats is not None and bool(stats.cache_misses)
-
     def play(
         self,
         moves: int,

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
@@ -30,10 +31,15 @@ from rookery.training.needed_kernels import Work, kernels_of_run
 
 FEW_CORES = 2
 """With so few cores a run does not wait for what another process compiles."""
+MOST_SECONDS = 120
+"""After this time a run compiles by itself what is missing."""
 
 
 class _Process(Protocol):
     """A process: a new one, or a fork of this one."""
+
+    def poll(self) -> int | None:
+        """Return how it ended, None while it runs."""
 
     def wait(self) -> object:
         """Wait until it has ended."""
@@ -47,11 +53,9 @@ class Compilers:
 
     def __init__(self, process: _Process, stdin: BinaryIO) -> None:
         self._process, self._stdin = process, stdin
-        self._mark: Path | None = None
 
     def start(self, game: Game, config: Config, device: torch.device, *, mark: Path) -> None:
         """Have them compile what a run needs; when all is compiled, `mark` exists."""
-        self._mark = mark
         job = {"config": to_json(config), "digest": game.digest, "device": str(device)}
         with suppress(OSError):  # they may have ended
             self._stdin.write(json.dumps({**job, "mark": str(mark)}).encode() + b"\n")
@@ -59,8 +63,9 @@ class Compilers:
 
     def wait(self) -> None:
         """Wait until all is compiled, unless this process could help."""
-        if available_cores() > FEW_CORES:
-            self._process.wait()
+        end = time.monotonic() + (MOST_SECONDS if available_cores() > FEW_CORES else 0)
+        while time.monotonic() < end and self._process.poll() is None:
+            time.sleep(0.02)
 
     def close(self) -> None:
         """End them: the first by force, since it may be importing, the others with their input."""
@@ -72,29 +77,32 @@ class Compilers:
     def __enter__(self) -> "Compilers":
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        """End them; a run that did not fail has compiled everything itself."""
+    def __exit__(self, *_: object) -> None:
         self.close()
-        if kind is None and self._mark:
-            with suppress(OSError):  # the cache was deleted
-                self._mark.touch()
 
 
 class _Fork:
     """A fork of this process."""
 
     def __init__(self, number: int) -> None:
-        self._number: int | None = number
+        self._number = number
+        self._status: int | None = None
+
+    def poll(self) -> int | None:
+        """Return how it ended, None while it runs."""
+        if self._status is None:
+            ended, status = os.waitpid(self._number, os.WNOHANG)
+            self._status = status if ended else None
+        return self._status
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        if self._number is not None:
-            os.waitpid(self._number, 0)
-        self._number = None
+        if self._status is None:
+            _, self._status = os.waitpid(self._number, 0)
 
     def kill(self) -> None:
         """End it, unless it has ended."""
-        if self._number is not None:
+        if self.poll() is None:
             os.kill(self._number, signal.SIGKILL)
 
 

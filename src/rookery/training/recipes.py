@@ -49,7 +49,7 @@ def connect4_laptop() -> Config:
             minutes=60, moves=16, checkpoint_every=5, strength_every=25, inference="fastest"
         ),
         net=NetConfig(width=32, depth=3),
-        search=SearchConfig(c_scale=0.5),
+        search=SearchConfig(c_scale=0.5, find_wins=True),
         selfplay=SelfPlayConfig(
             games=256,
             simulations="16, 32@0.15, 64@0.7",
@@ -80,6 +80,7 @@ def connect4_gpu() -> Config:
             minutes=5, moves=8, checkpoint_every=10, strength_every=20, strength_simulations=100
         ),
         net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
+        search=replace(laptop.search, find_wins=False),
         selfplay=replace(
             laptop.selfplay,
             games=8192,

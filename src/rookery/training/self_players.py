@@ -57,8 +57,6 @@ class CpuSelfPlayer(SelfPlayer):
             is_padded=evaluator.is_padded,
         )
         super().__init__(self._selfplay, evaluator)
-        self.is_new = self._selfplay.is_new
-        """Whether the kernels for this game had to be compiled."""
 
     def start(self, moves: int, *, progress: float, iteration: int) -> Callable[[Check], Played]:
         """Return a function that plays when it is called; it calls `check` after every move."""

@@ -132,18 +132,11 @@ def bind(rules: ModuleType) -> ModuleType:
         return count
 
     @compiled
-    def ascend(tree, settings, finds_wins, batch, logits, wdl):  # type: ignore[no-untyped-def]
-        """Expand the leaves with the network's output and back up their values, in order.
-
-        With `finds_wins`, a leaf with a move that wins at once is proved. The root is left to
-        `prove_terminal_moves`, after its moves have been restricted.
-        """
+    def ascend(tree, settings, batch, logits, wdl):  # type: ignore[no-untyped-def]
+        """Expand the leaves with the network's output and back up their values, in order."""
         for row in range(logits.shape[0]):
             remove_virtual_visits(tree, batch, np.int64(row))
-            one.expand(tree, settings, ROOT, logits[row], wdl[row])
-            if finds_wins and tree.searches[0].path_length > 0:
-                one.prove_wins(tree, ROOT)
-            simulate.back_up_leaf(tree, settings, ROOT)
+            one.ascend_and_prove(tree, settings, ROOT, logits[row], wdl[row])
         batch.counters[EVALUATIONS] += logits.shape[0]
 
     functions = [begin, gather, ascend, one.prove_terminal_moves]

@@ -60,21 +60,21 @@ class AnalysisSearch:
         config: SearchConfig,
         max_nodes: int,
         leaves: int = 0,
-        finds_wins: bool | None = None,
+        find_wins: bool | None = None,
     ) -> None:
         """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured).
 
-        finds_wins: whether every new position is searched for a move that wins at once; by
-        default, unless the evaluator is on a GPU, where that would take longer than the network.
+        find_wins: the setting of the search; by default it is on, unless the evaluator is on a
+        GPU, where that would take longer than the network.
         """
         self.game = game
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
-        self._finds_wins = not is_on_gpu if finds_wins is None else finds_wins
         self.leaves = leaves or choose_leaves(game, evaluator)
         self._evaluator = evaluator
         c_init = config.c_init if config.method == "puct" else C_INIT
         config = replace(config, method="puct", prove=True, c_init=c_init)
-        self._settings = config.settings(explore=False)
+        find_wins = not is_on_gpu if find_wins is None else find_wins
+        self._settings = replace(config, find_wins=find_wins).settings(explore=False)
         self.tree = new_tree(game, 1, max_nodes)
         """The tree, as a batch of one."""
         self.tree.streams[:] = 1
@@ -164,8 +164,7 @@ class AnalysisSearch:
 
     def ascend(self, logits: Floats, wdl: Floats) -> None:
         """Add the evaluations of the leaves that `gather` returned last."""
-        arguments = (self.tree, self._settings, self._finds_wins, self._batch)
-        self._kernels.ascend(*arguments, logits, wdl)
+        self._kernels.ascend(self.tree, self._settings, self._batch, logits, wdl)
 
     def variations(self, count: int = 1, path: Sequence[Action] = ()) -> list[Variation]:
         """Return the principal variations of the `count` best moves, best first.
