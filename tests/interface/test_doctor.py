@@ -32,8 +32,8 @@ def test_a_finding_has_figures_a_setting_and_a_command(rookery: Rookery, own_run
     text = " ".join(answer.out.split())
     assert "problem learning-rate-too-high" in text
     assert "value loss 2.5 nats (expected: below 1.10 nats)" in text
-    assert "-> learning.learning_rate=0.00075 (now 0.003): make smaller steps" in text
-    assert f"resume {own_run} --set learning.learning_rate=0.00075" in text
+    assert "-> learning.learning_rate=0.00125 (now 0.005): make smaller steps" in text
+    assert f"resume {own_run} --set learning.learning_rate=0.00125" in text
 
 
 def test_json_says_the_same(rookery: Rookery, own_run: Path) -> None:

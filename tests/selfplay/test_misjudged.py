@@ -46,7 +46,8 @@ def positions(num_games: int, *, share: float = 1.0, seed: int = 1) -> Misjudged
 def new_selfplay(game: Game = CONNECT4, **settings: Any) -> CpuSelfPlay:
     defaults: dict[str, Any] = {"games": 24, "simulations": "8", "misjudged_share": 0.5}
     config = SelfPlayConfig(**(defaults | settings))
-    return CpuSelfPlay(game, toy.hashed(7), config=config, search=SearchConfig(), seed=1)
+    evaluator = toy.hashed(game.num_actions)
+    return CpuSelfPlay(game, evaluator, config=config, search=SearchConfig(), seed=1)
 
 
 def test_an_error_is_the_distance_to_the_rest_of_the_game() -> None:
@@ -109,20 +110,12 @@ def test_games_start_from_positions_of_earlier_games(game: Game) -> None:
     for iteration in range(4):
         games = split_games(selfplay.play(40, progress=0.0, iteration=iteration).rows)
         for each in games:
-            assert check_end_or_limit(game, each)
+            check_end(game, each, max_plies=30)
             if each.openings[0] > 0:
                 from_earlier += 1
                 assert each.states[:1].tobytes() in seen
         seen |= {each.states[i : i + 1].tobytes() for each in games for i in range(len(each.moves))}
     assert from_earlier > 3
-
-
-def check_end_or_limit(game: Game, rows: Rows) -> bool:
-    """Return whether the game ended by the rules or at the limit of plies."""
-    state = rows.states[-1:].copy()
-    game.rules.play(state[0], rows.moves[-1])
-    outcome, plies = int(game.rules.outcome(state[0])), int(rows.plies[-1]) + 1
-    return int(rows.results[-1]) == -outcome if outcome != 2 else plies >= 30
 
 
 def test_whole_games_from_misjudged_positions_are_legal() -> None:

@@ -83,7 +83,8 @@ def test_a_run_learns_and_records_every_iteration(folder: RunFolder) -> None:
     learned = [line["learning"] for line in iterations if line["learning"]]
     assert sum(report["updates"] for report in learned) == loop.learner.updates > 0
     rows = sum(report["rows"] for report in learned)
-    assert 0 < rows <= 2 * iterations[-1]["window"]["rows_made"] + 4 * 16
+    reuse = folder.config.learning.reuse
+    assert 0 < rows <= reuse * iterations[-1]["window"]["rows_made"] + 4 * 16
     assert lines(folder, "finished")
     assert folder.load_weights().header.step == loop.learner.updates
 
