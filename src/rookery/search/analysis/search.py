@@ -65,7 +65,7 @@ class AnalysisSearch:
         """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured).
 
         find_wins: the setting of the search; by default it is on, unless the evaluator is on a
-        GPU, where that would take longer than the network.
+        GPU, whose network is too fast for a search of every position on the host.
         """
         self.game = game
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
