@@ -81,6 +81,42 @@ def test_one_leaf_per_batch_equals_the_batched_search(find_wins: bool) -> None:
     assert [found[action] for action in range(7)] == visits.tolist()
 
 
+@pytest.mark.parametrize("temperature", [0.01, 0.5, 1.0, 2.0, 100.0])
+def test_priors_are_softened_and_reported_as_the_network_gave_them(temperature: float) -> None:
+    logits = np.array([[3.0, -2.0, 0.5, 80.0, 79.0, -90.0, 0.0]], np.float32)
+    answer = logits, np.full((1, 3), 1 / 3, np.float32)
+    config = SearchConfig(method="puct", policy_temperature=temperature)
+    search, _ = new_analysis(CONNECT4, evaluator=lambda _: answer, config=config, leaves=1)
+    shares = np.exp((logits[0].astype(np.float64) - 80) / temperature)
+    np.testing.assert_allclose(
+        search.tree.edges["prior"][0, :7], shares / shares.sum(), rtol=1e-4, atol=1e-30
+    )
+    shares = np.exp(logits[0].astype(np.float64) - 80)
+    reported = {each.actions[0]: each.prior for each in search.variations(7)}
+    np.testing.assert_allclose(
+        [reported[action] for action in range(7)], shares / shares.sum(), rtol=1e-4, atol=1e-30
+    )
+
+
+def test_after_gumbel_search_puct_has_settings_of_its_own() -> None:
+    visits = []
+    for config in (SearchConfig(c_scale=0.5), analysis.AFTER_GUMBEL, SearchConfig(method="puct")):
+        search, _ = new_analysis(CONNECT4, evaluator=toy.hashed(7), config=config)
+        search.grow(200)
+        visits.append({each.actions[0]: each.visits for each in search.variations(7)})
+    assert visits[0] == visits[1] != visits[2]
+
+
+def test_excluded_moves_leave_their_priors_to_the_others() -> None:
+    search, board = new_analysis(CONNECT4, evaluator=toy.hashed(7))
+    everything = {each.actions[0]: each.prior for each in search.variations(7)}
+    search.set_position(board.state, board.repetitions, only=[1, 4])
+    total = everything[1] + everything[4]
+    found = {each.actions[0]: each.prior for each in search.variations(7)}
+    assert found == pytest.approx({each: everything[each] / total for each in (1, 4)}, rel=1e-5)
+    assert search.tree.edges["prior"][0, :2].sum() == pytest.approx(1)
+
+
 @pytest.mark.parametrize("leaves", BATCH_SIZES)
 @pytest.mark.parametrize("rules", [TICTACTOE, CONNECT4], ids=lambda rules: rules.name)
 def test_virtual_visits_are_removed(rules: Game, leaves: int) -> None:

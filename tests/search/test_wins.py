@@ -104,6 +104,21 @@ def test_a_reused_root_with_a_win_is_proved_without_simulations() -> None:
     assert search.variations()[0].actions == (3,)
 
 
+def test_a_reused_root_with_a_win_has_all_moves() -> None:
+    """It had one edge as a leaf, which was proved by its first winning move."""
+    rules = load_game("connect4")
+    search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=1)
+    board = Board(rules, rules.position("1122"))
+    search.set_position(board.state, board.repetitions)
+    search.grow(60)
+    moves = [2, 6]
+    for action in moves:
+        board.play(action)
+    assert len(search.variations(7, path=moves)) == 1
+    search.set_position(board.state, board.repetitions, moves=moves)
+    assert len(search.variations(7)) == len(rules.legal_actions(board.state))
+
+
 def test_an_excluded_winning_move_proves_nothing() -> None:
     rules = load_game("connect4")
     search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=1)
@@ -144,8 +159,28 @@ def test_a_batched_search_finds_wins_in_new_positions(explore: bool) -> None:
         assert all((visited["proof"] == LOSS) == find_wins)
 
 
+@pytest.mark.parametrize("name", ALLOWED)
+def test_positions_with_a_winning_move_are_not_evaluated(name: str) -> None:
+    rules, (position, _) = load_game(name), ALLOWED[name]
+    evaluations = []
+    for find_wins in (False, True):
+        search = AnalysisSearch(
+            rules,
+            toy.uniform(rules.num_actions),
+            config=SearchConfig(),
+            max_nodes=1000,
+            leaves=1,
+            find_wins=find_wins,
+        )
+        board = Board(rules, rules.position(position))
+        search.set_position(board.state, board.repetitions)
+        search.grow(250)
+        evaluations.append(search.progress.evaluations)
+    assert evaluations[1] < evaluations[0]
+
+
 def test_wins_are_not_looked_for_without_proofs() -> None:
-    assert not SearchConfig(prove=False, find_wins=True).settings(explore=False).find_wins
+    assert not SearchConfig(prove=False, find_wins=True).proves_wins
 
 
 @pytest.mark.parametrize("method", METHODS)

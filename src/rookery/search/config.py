@@ -21,6 +21,7 @@ class SearchConfig:
         "c_init": (1e-6, 10**6),
         "c_base": (1e-6, 10**12),
         "first_play_reduction": (-2, 2),
+        "policy_temperature": (0.01, 100),
         "noise_alpha": (1e-6, 10**6),
         "noise_fraction": (0, 1),
     }
@@ -39,6 +40,8 @@ class SearchConfig:
     """puct: number of visits from which the weight of priors grows."""
     first_play_reduction: float = 0.2
     """puct: an unvisited move is valued at its parent's mean minus this."""
+    policy_temperature: float = 1.0
+    """puct: priors are raised to 1 / this; above 1, unlikely moves are searched more."""
     noise_alpha: float = 1.0
     """puct: concentration of the Dirichlet noise at the root."""
     noise_fraction: float = 0.25
@@ -46,12 +49,17 @@ class SearchConfig:
     prove: bool = True
     """Back up proved wins, draws and losses as exact values."""
     find_wins: bool = False
-    """On a CPU, try every move of a new position, and prove the position if one wins at once."""
+    """Try every move of a new position; with `prove`, a win at once proves the position."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownName("search.method", self.method, METHODS)
         check_ranges("search", self, self.RANGES)
+
+    @property
+    def proves_wins(self) -> bool:
+        """Whether kernels look for wins in one; it decides how they are compiled."""
+        return self.prove and self.find_wins
 
     def settings(self, *, explore: bool) -> "Settings":
         """Return the settings for kernels; without `explore` the root gets no noise."""
@@ -62,11 +70,13 @@ class SearchConfig:
             c_init=np.float32(self.c_init),
             c_base=np.float32(self.c_base),
             first_play_reduction=np.float32(self.first_play_reduction),
+            policy_temperature=np.float32(
+                self.policy_temperature if self.method == "puct" else 1.0
+            ),
             noise_alpha=np.float32(self.noise_alpha),
             noise_fraction=np.float32(self.noise_fraction if explore else 0.0),
             gumbel_scale=np.float32(1.0 if explore else 0.0),
             prove=self.prove,
-            find_wins=self.prove and self.find_wins,
         )
 
 
@@ -94,8 +104,8 @@ class Settings(NamedTuple):
     c_init: np.float32
     c_base: np.float32
     first_play_reduction: np.float32
+    policy_temperature: np.float32
     noise_alpha: np.float32
     noise_fraction: np.float32
     gumbel_scale: np.float32
     prove: bool
-    find_wins: bool

@@ -21,14 +21,14 @@ NO_LIMIT = np.int64(2**62)
 
 
 @cache
-def bind(rules: ModuleType, method: str) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
     """Return the steps of `simulate.bind` as loops over games.
 
     The steps of a simulation run on all threads. Those of a move run on one: they take little time,
     and parallel loops take seconds to compile. The casts give every index one type, so that each
     function is compiled once.
     """
-    one = simulate.bind(rules, method)
+    one = simulate.bind(rules, method, find_wins=find_wins)
 
     @compiled
     def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
@@ -49,7 +49,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
     def ascend(tree, settings, games, logits, wdl):  # type: ignore[no-untyped-def]
         for row in numba.prange(games.shape[0]):
             g = np.int64(games[row])
-            one.ascend_and_prove(tree, settings, g, logits[row], wdl[row])
+            one.ascend(tree, settings, g, logits[row], wdl[row])
 
     @compiled
     def prove_terminal_moves(tree, num_games):  # type: ignore[no-untyped-def]
@@ -63,7 +63,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
     functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
-    return namespace(f"{rules.__name__}.search.{method}.cpu", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{find_wins}.cpu", functions)
 
 
 class CpuSearch:
@@ -79,7 +79,8 @@ class CpuSearch:
         self.tree.streams[:] = seeds(num_games, options["seed"], "search")
         self._settings = self.config.settings(explore=options["explore"])
         self._proves_terminal_moves = self.config.prove and not options["explore"]
-        self._kernels = bind(game.rules, self.config.method)
+        config = self.config
+        self._kernels = bind(game.rules, config.method, find_wins=config.proves_wins)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property

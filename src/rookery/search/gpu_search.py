@@ -42,9 +42,9 @@ A step takes as long as its slowest game; the limit keeps one game from delaying
 
 
 @cache
-def bind(rules: ModuleType, method: str) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
     """Return the steps of `simulate.bind` as kernels with one thread per game."""
-    one = simulate.bind(rules, method)
+    one = simulate.bind(rules, method, find_wins=find_wins)
 
     @kernel
     def begin(tree, roots, simulations, num_games):  # type: ignore[no-untyped-def]
@@ -88,7 +88,7 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
     functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
-    return namespace(f"{rules.__name__}.search.{method}.gpu", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{find_wins}.gpu", functions)
 
 
 class GpuTrees:
@@ -102,7 +102,8 @@ class GpuTrees:
         self.max_simulations = options["max_simulations"]
         self.settings = self.config.settings(explore=options["explore"])
         self.proves_terminal_moves = self.config.prove and not options["explore"]
-        self.kernels = bind(game.rules, self.config.method)
+        method, find_wins = self.config.method, self.config.proves_wins
+        self.kernels = bind(game.rules, method, find_wins=find_wins)
         self.device = device = evaluator.device
         arrays = layout(game, num_games, self.max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))

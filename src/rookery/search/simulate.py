@@ -81,7 +81,12 @@ def back_up_leaf(tree: Tree, settings: Settings, g: Index) -> None:
 
 @compiled
 def write_priors(
-    tree: Tree, g: Index, first: Index, count: Index, logits: NDArray[np.float32]
+    tree: Tree,
+    settings: Settings,
+    g: Index,
+    first: Index,
+    count: Index,
+    logits: NDArray[np.float32],
 ) -> None:
     """Write the edges of the moves in `tree.legal`, with the log softmax of their logits."""
     highest = LOWEST_SCORE
@@ -98,6 +103,23 @@ def write_priors(
         edge = tree.edges[g, first + i]
         edge.log_prior -= normaliser
         edge.prior = math.exp(edge.log_prior)
+    if settings.policy_temperature != 1:
+        soften_priors(tree, g, first, count, settings.policy_temperature)
+
+
+@compiled
+def soften_priors(tree: Tree, g: Index, first: Index, count: Index, temperature: Number) -> None:
+    """Raise the priors of edges to 1 / temperature; `log_prior` stays the network's."""
+    highest = LOWEST_SCORE
+    for index in range(first, first + count):
+        highest = max(highest, tree.edges[g, index].log_prior)
+    total = np.float32(0.0)
+    for index in range(first, first + count):
+        edge = tree.edges[g, index]
+        edge.prior = math.exp((edge.log_prior - highest) / temperature)
+        total += edge.prior
+    for index in range(first, first + count):
+        tree.edges[g, index].prior /= total
 
 
 def bind_method(method_module: ModuleType) -> ModuleType:
@@ -178,9 +200,51 @@ def bind_play(rules: ModuleType) -> ModuleType:
     return namespace(f"{rules.__name__}.search.play", [play_last_move])
 
 
-def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
-    """Bind `add_leaf`, `expand`, `prove_terminal_moves`, `prove_wins` and `write_planes`."""
+def bind_wins(rules: ModuleType, play: ModuleType, *, find_wins: bool) -> ModuleType:
+    """Bind `prove_win(tree, g, node)`, which does nothing unless `find_wins`."""
+
+    @compiled
+    def prove_win(tree, g, node):  # type: ignore[no-untyped-def]
+        """Prove a new leaf if one of its moves wins at once; that move becomes its only edge.
+
+        Such a leaf needs no evaluation.
+        """
+        search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
+        length = np.int64(search.path_length)
+        if node == scratch or length == tree.path.shape[1] or tree.nodes[g, node].proof != ONGOING:
+            return
+        count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
+        edge = add_edges(tree, g, node, np.int64(1))
+        tree.path[g, length].node = node
+        tree.path[g, length].edge = edge
+        search.path_length = length + 1
+        index: Index = np.int64(0)
+        outcome: Index = np.int64(ONGOING)
+        while index < count and outcome != LOSS:
+            tree.edges[g, edge].action = tree.legal[g, index]
+            play.play_last_move(tree, g, scratch)
+            outcome = np.int64(tree.nodes[g, scratch].proof)
+            index += 1
+        search.path_length = length
+        if outcome == LOSS:
+            tree.edges[g, edge].proof = WIN
+            tree.nodes[g, node].proof = WIN
+        else:
+            search.edges_used -= 1
+            tree.nodes[g, node].num_edges = 0
+
+    @compiled
+    def pass_leaf(tree, g, node):  # type: ignore[no-untyped-def]
+        """Do nothing: wins in one are left to the network and to simulations."""
+
+    name = f"{rules.__name__}.search.wins.{find_wins}"
+    return namespace(name, {"prove_win": prove_win if find_wins else pass_leaf})
+
+
+def bind_leaf(rules: ModuleType, method_module: ModuleType, *, find_wins: bool) -> ModuleType:
+    """Bind `add_leaf`, `expand`, `prove_terminal_moves` and `write_planes`."""
     play = bind_play(rules)
+    wins = bind_wins(rules, play, find_wins=find_wins)
 
     @compiled
     def add_leaf(tree, g):  # type: ignore[no-untyped-def]
@@ -188,6 +252,7 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
         last = tree.searches[g].path_length - 1
         node = add_node(tree, g, np.int64(tree.path[g, last].edge))
         play.play_last_move(tree, g, node)
+        wins.prove_win(tree, g, node)
         return node
 
     @compiled
@@ -205,7 +270,7 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
             return
         count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
         first = add_edges(tree, g, node, count)
-        write_priors(tree, g, first, count, logits)
+        write_priors(tree, settings, g, first, count, logits)
         if node == 0:
             method_module.draw_noise(tree, settings, g)
 
@@ -228,38 +293,22 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType) -> ModuleType:
         search.path_length = 0
 
     @compiled
-    def prove_wins(tree, g):  # type: ignore[no-untyped-def]
-        """Play every move of the expanded leaf once; a win proves the leaf."""
-        search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
-        node, length = np.int64(search.leaf), np.int64(search.path_length)
-        first, count = edges_of(tree, g, node)
-        search.path_length = length + 1
-        for edge in range(first, first + count):
-            tree.path[g, length].node = node
-            tree.path[g, length].edge = edge
-            play.play_last_move(tree, g, scratch)
-            if tree.nodes[g, scratch].proof == LOSS:
-                tree.edges[g, edge].proof = WIN
-                tree.nodes[g, node].proof = WIN
-                tree.nodes[g, node].value = 1.0
-                tree.nodes[g, node].draw = 0.0
-        search.path_length = length
-
-    @compiled
     def write_planes(tree, g, out):  # type: ignore[no-untyped-def]
         """Write the input planes of the leaf."""
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
-    functions = [add_leaf, expand, prove_terminal_moves, prove_wins, write_planes]
-    return namespace(f"{rules.__name__}.search.{method_module.__name__}.leaf", functions)
+    functions = [add_leaf, expand, prove_terminal_moves, write_planes]
+    name = f"{rules.__name__}.search.{method_module.__name__}.leaf.{find_wins}"
+    return namespace(name, functions)
 
 
-def bind(rules: ModuleType, method: str) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
     """Bind `begin`, `descend`, `write_planes`, `ascend` and `decide`.
 
-    Also `ascend_and_prove`, which is for CPUs, and `prove_terminal_moves`, for searches that play.
+    Also `prove_terminal_moves`, for searches that play.
     """
-    steps, leaf = bind_method(METHOD_MODULES[method]), bind_leaf(rules, METHOD_MODULES[method])
+    steps = bind_method(METHOD_MODULES[method])
+    leaf = bind_leaf(rules, METHOD_MODULES[method], find_wins=find_wins)
     repetitions = bind_repetition_checks(rules)
 
     @compiled
@@ -290,14 +339,6 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
         leaf.expand(tree, settings, g, logits, wdl)
         back_up_leaf(tree, settings, g)
 
-    @compiled
-    def ascend_and_prove(tree, settings, g, logits, wdl):  # type: ignore[no-untyped-def]
-        """Do the same, but prove a leaf with a winning move if `find_wins` is set; never a root."""
-        leaf.expand(tree, settings, g, logits, wdl)
-        if settings.find_wins and tree.searches[g].path_length > 0:
-            leaf.prove_wins(tree, g)
-        back_up_leaf(tree, settings, g)
-
-    playing = [ascend_and_prove, leaf.prove_terminal_moves]
+    playing = [leaf.prove_terminal_moves]
     functions = [begin, descend, leaf.write_planes, ascend, steps.decide, *playing]
-    return namespace(f"{rules.__name__}.search.{method}", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{find_wins}", functions)

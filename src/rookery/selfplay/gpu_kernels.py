@@ -51,8 +51,9 @@ class Arena(NamedTuple):
     """[G] positions searched so far."""
 
 
-def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
-    search, play = bind_simulation(rules, method), bind_one(rules)
+def _bind_steps(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
+    search, play = bind_simulation(rules, method, find_wins=find_wins), bind_one(rules)
+    name = f"{rules.__name__}.{method}.{find_wins}"
 
     @compiled
     def begin(arena, g):  # type: ignore[no-untyped-def]
@@ -62,7 +63,7 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         arena.schedule.step_of_game[g] = step
         search.begin(arena.tree, np.int64(arena.schedule.simulations[step]), g)
 
-    searches = namespace(f"{rules.__name__}.{method}.searches", [begin])
+    searches = namespace(f"{name}.searches", [begin])
 
     @compiled
     def move(arena, g):  # type: ignore[no-untyped-def]
@@ -82,13 +83,14 @@ def _bind_steps(rules: ModuleType, method: str) -> ModuleType:
         play.restart(arena.games, arena.roots, repetitions, arena.misjudged, arena.params, g)
         searches.begin(arena, g)
 
-    return namespace(f"{rules.__name__}.{method}.steps", [begin, move, renew])
+    return namespace(f"{name}.steps", [begin, move, renew])
 
 
 @cache
-def bind(rules: ModuleType, method: str) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
     """Return `begin`, `find_done`, `step`, `renew` and `collect` as kernels, for one game."""
-    one, search = _bind_steps(rules, method), bind_simulation(rules, method)
+    search = bind_simulation(rules, method, find_wins=find_wins)
+    one = _bind_steps(rules, method, find_wins=find_wins)
 
     @kernel
     def begin(arena):  # type: ignore[no-untyped-def]
@@ -138,4 +140,4 @@ def bind(rules: ModuleType, method: str) -> ModuleType:
                     cuda.atomic.max(used, 1, first + finished)
 
     kernels = [begin, find_done, step, renew, collect]
-    return namespace(f"{rules.__name__}.{method}.selfplay_kernels", kernels)
+    return namespace(f"{rules.__name__}.{method}.{find_wins}.selfplay_kernels", kernels)

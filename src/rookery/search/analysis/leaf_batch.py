@@ -105,9 +105,9 @@ def count_simulation(tree: Tree, batch: LeafBatch) -> None:
 
 
 @cache
-def bind(rules: ModuleType) -> ModuleType:
+def bind(rules: ModuleType, *, find_wins: bool) -> ModuleType:
     """Bind `begin`, `gather`, `ascend` and `prove_terminal_moves` of one PUCT tree."""
-    one = simulate.bind(rules, "puct")
+    one = simulate.bind(rules, "puct", find_wins=find_wins)
 
     @compiled
     def begin(tree, settings, batch, planes):  # type: ignore[no-untyped-def]
@@ -136,8 +136,8 @@ def bind(rules: ModuleType) -> ModuleType:
         """Expand the leaves with the network's output and back up their values, in order."""
         for row in range(logits.shape[0]):
             remove_virtual_visits(tree, batch, np.int64(row))
-            one.ascend_and_prove(tree, settings, ROOT, logits[row], wdl[row])
+            one.ascend(tree, settings, ROOT, logits[row], wdl[row])
         batch.counters[EVALUATIONS] += logits.shape[0]
 
     functions = [begin, gather, ascend, one.prove_terminal_moves]
-    return namespace(f"{rules.__name__}.search.leaf_batch", functions)
+    return namespace(f"{rules.__name__}.search.leaf_batch.{find_wins}", functions)

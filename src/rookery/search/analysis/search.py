@@ -21,8 +21,8 @@ from rookery.search.protocols import DeviceEvaluator, Evaluator
 from rookery.search.tree import ROOT, STEP, UNVISITED, layout, new_tree
 
 Floats = NDArray[np.float32]
-C_INIT = 0.6
-"""Weight of priors where the run used Gumbel search, which has none; from docs/experiments.md."""
+AFTER_GUMBEL = SearchConfig(method="puct", c_init=1.0, policy_temperature=2.0)
+"""The search where the run used Gumbel search; from docs/experiments.md."""
 MAX_LEAVES = 64
 """Largest batch that `choose_leaves` tries; selecting leaves then takes as long as a GPU call."""
 MIN_SPEEDUP_EXPONENT = 0.25
@@ -71,10 +71,11 @@ class AnalysisSearch:
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
         self.leaves = leaves or choose_leaves(game, evaluator)
         self._evaluator = evaluator
-        c_init = config.c_init if config.method == "puct" else C_INIT
-        config = replace(config, method="puct", prove=True, c_init=c_init)
+        if config.method == "gumbel":
+            config = AFTER_GUMBEL
+        config = replace(config, prove=True)
         find_wins = not is_on_gpu if find_wins is None else find_wins
-        self._settings = replace(config, find_wins=find_wins).settings(explore=False)
+        self._settings = config.settings(explore=False)
         self.tree = new_tree(game, 1, max_nodes)
         """The tree, as a batch of one."""
         self.tree.streams[:] = 1
@@ -82,7 +83,8 @@ class AnalysisSearch:
         self._planes = np.zeros((self.leaves, *game.planes_shape), np.float32)
         self._steps = np.zeros(max_nodes + 2, np.dtype((np.record, STEP)))
         self._plies = np.zeros(max_nodes + 2, np.int32)
-        self._kernels, self._reroot = leaf_batch.bind(game.rules), reroot.bind(game.rules)
+        self._kernels = leaf_batch.bind(game.rules, find_wins=find_wins)
+        self._reroot = reroot.bind(game.rules)
         self._can_reuse = False
 
     @property
@@ -127,6 +129,8 @@ class AnalysisSearch:
         node: Index = UNVISITED
         if moves is not None and self._can_reuse and not only:
             node = reroot.find_node(self.tree, np.array(moves, np.int32))
+            if node != UNVISITED and not self._has_all_edges(node, state):
+                node = UNVISITED
         self.tree.past[:], self.tree.past_counts[:] = repetitions.keys, repetitions.counts
         self._batch.counters[:] = 0
         if node > 0:
@@ -176,16 +180,20 @@ class AnalysisSearch:
             return []
         return read_variations(self.tree, self._plies, count, node)
 
+    def _has_all_edges(self, node: Index, state: State) -> bool:
+        """Return whether `node` has an edge for every move: not if it was proved as a leaf."""
+        return int(self.tree.nodes[0, node].num_edges) == len(self.game.legal_actions(state))
+
     def _restrict(self, only: Sequence[Action]) -> None:
         """Keep only some edges of a new root, and normalise their priors."""
         root = self.tree.nodes[0, 0]
         edges = self.tree.edges[0, root.first_edge : root.first_edge + root.num_edges]
         kept = edges[np.isin(edges["action"], only)].copy()
-        edges[: len(kept)] = kept
+        edges = edges[: len(kept)]
+        edges[:] = kept
         root.num_edges = len(kept)
-        total = kept["prior"].sum()
-        edges["prior"] /= total
-        edges["log_prior"] -= np.log(total)
+        edges["prior"] /= edges["prior"].sum()
+        edges["log_prior"] -= np.log(np.exp(edges["log_prior"]).sum())
 
 
 def nodes_in_memory(game: Game, megabytes: int) -> int:

@@ -88,7 +88,7 @@ def _variation(tree: Tree, plies: NDArray[np.int32], node: Index, index: Index) 
         draw=float(edge_draw(edge) if has_value else parent.draw),
         proof=int(edge.proof),
         plies=int(plies[edge.child]) + 1 if is_decided else 0,
-        prior=float(edge.prior),
+        prior=float(np.exp(edge.log_prior)),
     )
 
 
