@@ -1,6 +1,7 @@
 """Towers in 8 bits on the CPU, compared with float32 and with the arithmetic of integers."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,25 @@ def test_the_first_calls_are_no_part_of_the_measured_speed(
     net = build_net(NetConfig(width=32, depth=1), game.planes_shape, game.num_actions)
     rates = CpuEvaluator(net, game.planes_shape, backend="fastest", batch_size=8).choice.rates
     assert rates["int8"] == pytest.approx(rates["float32"])
+
+
+def test_small_batches_are_measured_in_8_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in float32, as the rows are in which ranges are measured."""
+
+    def once(call: Callable[[], object]) -> float:
+        before = len(exact_rows)
+        call()
+        in_float32.append(len(exact_rows) > before)
+        return 1.0
+
+    def noting(self: Int8CpuBackend, planes: torch.Tensor) -> Any:
+        exact_rows.append(len(planes))
+        return exact(self, planes)
+
+    exact, exact_rows, in_float32 = Int8CpuBackend.exact, list[int](), list[bool]()
+    monkeypatch.setattr(cpu, "best_seconds", once)
+    monkeypatch.setattr(Int8CpuBackend, "exact", noting)
+    net = build_net(NetConfig(width=16, depth=1), (3, 6, 7), 7, seed=1)
+    choice = CpuEvaluator(net, (3, 6, 7), backend="fastest", batch_size=2).choice
+    assert "int8" in choice.rates and sum(exact_rows) == MEASURED_ROWS
+    assert not any(in_float32)

@@ -43,10 +43,10 @@ def _serve(
     net = find_net(run, iteration=iteration, trust_rules=trust_rules)
     if plain_name(net.game.name) != "chess":
         raise ConfigError(f"{run} plays {net.game.name}, which is not chess; give a run of chess")
-    find_device(devices)
+    inference = "fastest" if find_device(devices).type == "cpu" else "auto"
     if why := why_cpu(devices):
         _say(f"info string {why}")
-    player = replace(net.player(inference="auto", devices=devices), batch_size=MAX_LEAVES)
+    player = replace(net.player(inference=inference, devices=devices), batch_size=MAX_LEAVES)
     Engine(net, player, commands=commands, say=_say).run()
 
 

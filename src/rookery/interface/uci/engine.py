@@ -13,6 +13,7 @@ from rookery.interface.uci.command_queue import QUIT, CommandQueue
 from rookery.interface.uci.go import ENDING, GoSearch
 from rookery.interface.uci.limits import Limits, read_limits
 from rookery.interface.uci.options import Options
+from rookery.nets import MEASURED_ROWS
 from rookery.search import AnalysisSearch, nodes_in_memory
 from rookery.training import PlayerSpec
 
@@ -188,9 +189,12 @@ class Engine:
         return self._search
 
     def _new_search(self) -> AnalysisSearch:
+        evaluator = self._player.evaluator()
+        states = self._game.random_states(MEASURED_ROWS, seed=0)
+        evaluator(self._game.planes(states))  # the scales of 8 bits fit these positions
         return AnalysisSearch(
             self._game,
-            self._player.evaluator(),
+            evaluator,
             config=self._net.search,
             max_nodes=nodes_in_memory(self._game, self._options.number("Hash")),
             leaves=self._options.number("Batch"),

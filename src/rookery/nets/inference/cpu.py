@@ -39,7 +39,11 @@ from rookery.nets.inference.backend import (
     random_boards,
     tolerated,
 )
-from rookery.nets.inference.int8_cpu import Int8CpuBackend, is_int8_supported
+from rookery.nets.inference.int8_cpu import (
+    MEASURED_ROWS,
+    Int8CpuBackend,
+    is_int8_supported,
+)
 from rookery.nets.inference.mps import MPS_BACKENDS, MpsBackend
 from rookery.nets.resnet import Outputs, fold, without_zero_layers
 
@@ -219,6 +223,8 @@ class _BackendTrial:
         if reason:
             self._dropped[backend] = reason
         else:
+            if isinstance(network, Int8CpuBackend):
+                network(torch.from_numpy(random_boards(MEASURED_ROWS, self._planes_shape)))
             for _ in range(WARM_UPS):
                 network(self._boards)
             self._networks[backend] = network

@@ -90,5 +90,5 @@ def _evaluator(
     if device.type == "cuda":
         use_device(device)
         return GpuEvaluator(module, planes_shape, device=device)
-    known = inference if inference in backends_on(device) else "auto"
+    known = inference if inference in ("fastest", *backends_on(device)) else "auto"
     return CpuEvaluator(module, planes_shape, backend=known, batch_size=batch_size, device=device)
