@@ -114,7 +114,7 @@ def test_a_reused_root_with_a_win_has_all_moves() -> None:
     moves = [2, 6]
     for action in moves:
         board.play(action)
-    assert len(search.variations(7, path=moves)) == 1
+    assert [each.prior for each in search.variations(7, path=moves)] == [1]
     search.set_position(board.state, board.repetitions, moves=moves)
     assert len(search.variations(7)) == len(rules.legal_actions(board.state))
 

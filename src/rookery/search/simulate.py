@@ -228,6 +228,8 @@ def bind_wins(rules: ModuleType, play: ModuleType, *, find_wins: bool) -> Module
         search.path_length = length
         if outcome == LOSS:
             tree.edges[g, edge].proof = WIN
+            tree.edges[g, edge].prior = 1.0
+            tree.edges[g, edge].log_prior = 0.0
             tree.nodes[g, node].proof = WIN
         else:
             search.edges_used -= 1
@@ -339,6 +341,5 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
         leaf.expand(tree, settings, g, logits, wdl)
         back_up_leaf(tree, settings, g)
 
-    playing = [leaf.prove_terminal_moves]
-    functions = [begin, descend, leaf.write_planes, ascend, steps.decide, *playing]
+    functions = [begin, descend, leaf.write_planes, ascend, leaf.prove_terminal_moves, steps.decide]
     return namespace(f"{rules.__name__}.search.{method}.{find_wins}", functions)
