@@ -48,7 +48,7 @@ def connect4_laptop() -> Config:
         run=RunConfig(
             minutes=60, moves=16, checkpoint_every=5, strength_every=25, inference="fastest"
         ),
-        net=NetConfig(width=32, depth=3),
+        net=NetConfig(width=64, depth=4),
         search=SearchConfig(c_scale=0.5, find_wins=True),
         selfplay=SelfPlayConfig(
             games=256,
