@@ -129,11 +129,12 @@ def test_windows_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_iterations_are_those_of_the_recipe_unless_the_run_would_have_few(
     monkeypatch: pytest.MonkeyPatch, minutes: float, moves: int
 ) -> None:
-    assert Machine(2e9).plan(monkeypatch, minutes).settings["run.moves"] == moves
+    found = Machine(2e9).plan(monkeypatch, minutes, "net.width=32", "net.depth=3")
+    assert found.settings["run.moves"] == moves
 
 
 def test_the_network_of_the_recipe_stays_if_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine, net = Machine(2e9), recipe_for("connect4").net
+    machine, net = Machine(2e10), recipe_for("connect4").net
     found = machine.plan(monkeypatch, 4)
     assert [trial.net for trial in found.trials] == [net]
     assert (found.settings["net.width"], found.settings["net.depth"]) == (net.width, net.depth)
