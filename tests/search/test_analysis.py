@@ -117,6 +117,18 @@ def test_excluded_moves_leave_their_priors_to_the_others() -> None:
     assert search.tree.edges["prior"][0, :2].sum() == pytest.approx(1)
 
 
+def test_moves_of_tiny_priors_can_be_searched_alone() -> None:
+    logits = np.array([[300.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]], np.float32)
+    answer = logits, np.full((1, 3), 1 / 3, np.float32)
+    search, board = new_analysis(CONNECT4, evaluator=lambda _: answer)
+    search.set_position(board.state, board.repetitions, only=[1, 4])
+    found = {each.actions[0]: each.prior for each in search.variations(7)}
+    odds = np.exp(1.0)
+    assert found == pytest.approx({1: odds / (1 + odds), 4: 1 / (1 + odds)}, rel=1e-4)
+    softer = search.tree.edges["prior"][0, :2]
+    assert softer == pytest.approx(np.sqrt([odds, 1]) / (1 + np.sqrt(odds)), rel=1e-4)
+
+
 @pytest.mark.parametrize("leaves", BATCH_SIZES)
 @pytest.mark.parametrize("rules", [TICTACTOE, CONNECT4], ids=lambda rules: rules.name)
 def test_virtual_visits_are_removed(rules: Game, leaves: int) -> None:

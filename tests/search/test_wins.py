@@ -99,23 +99,10 @@ def test_a_reused_root_with_a_win_is_proved_without_simulations() -> None:
     moves = [2, 6]
     for action in moves:
         board.play(action)
+    assert [each.prior for each in search.variations(7, path=moves)] == [1]  # proved as a leaf
     search.set_position(board.state, board.repetitions, moves=moves)
     assert search.is_finished and search.progress.simulations == 0
     assert search.variations()[0].actions == (3,)
-
-
-def test_a_reused_root_with_a_win_has_all_moves() -> None:
-    """It had one edge as a leaf, which was proved by its first winning move."""
-    rules = load_game("connect4")
-    search = AnalysisSearch(rules, toy.uniform(7), config=SearchConfig(), max_nodes=500, leaves=1)
-    board = Board(rules, rules.position("1122"))
-    search.set_position(board.state, board.repetitions)
-    search.grow(60)
-    moves = [2, 6]
-    for action in moves:
-        board.play(action)
-    assert [each.prior for each in search.variations(7, path=moves)] == [1]
-    search.set_position(board.state, board.repetitions, moves=moves)
     assert len(search.variations(7)) == len(rules.legal_actions(board.state))
 
 

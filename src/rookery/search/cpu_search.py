@@ -79,8 +79,7 @@ class CpuSearch:
         self.tree.streams[:] = seeds(num_games, options["seed"], "search")
         self._settings = self.config.settings(explore=options["explore"])
         self._proves_terminal_moves = self.config.prove and not options["explore"]
-        config = self.config
-        self._kernels = bind(game.rules, config.method, find_wins=config.proves_wins)
+        self._kernels = bind(game.rules, self.config.method, find_wins=self.config.proves_wins)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property

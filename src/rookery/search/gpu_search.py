@@ -102,8 +102,7 @@ class GpuTrees:
         self.max_simulations = options["max_simulations"]
         self.settings = self.config.settings(explore=options["explore"])
         self.proves_terminal_moves = self.config.prove and not options["explore"]
-        method, find_wins = self.config.method, self.config.proves_wins
-        self.kernels = bind(game.rules, method, find_wins=find_wins)
+        self.kernels = bind(game.rules, self.config.method, find_wins=self.config.proves_wins)
         self.device = device = evaluator.device
         arrays = layout(game, num_games, self.max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))

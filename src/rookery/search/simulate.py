@@ -109,7 +109,7 @@ def write_priors(
 
 @compiled
 def soften_priors(tree: Tree, g: Index, first: Index, count: Index, temperature: Number) -> None:
-    """Raise the priors of edges to 1 / temperature; `log_prior` stays the network's."""
+    """Set the priors of edges to those in `log_prior`, raised to 1 / temperature."""
     highest = LOWEST_SCORE
     for index in range(first, first + count):
         highest = max(highest, tree.edges[g, index].log_prior)

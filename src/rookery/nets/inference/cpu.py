@@ -39,11 +39,7 @@ from rookery.nets.inference.backend import (
     random_boards,
     tolerated,
 )
-from rookery.nets.inference.int8_cpu import (
-    MEASURED_ROWS,
-    Int8CpuBackend,
-    is_int8_supported,
-)
+from rookery.nets.inference.int8_cpu import MEASURED_ROWS, Int8CpuBackend, is_int8_supported
 from rookery.nets.inference.mps import MPS_BACKENDS, MpsBackend
 from rookery.nets.resnet import Outputs, fold, without_zero_layers
 
@@ -223,7 +219,7 @@ class _BackendTrial:
         if reason:
             self._dropped[backend] = reason
         else:
-            if isinstance(network, Int8CpuBackend):
+            if isinstance(network, Int8CpuBackend):  # its first rows are in float32
                 network(torch.from_numpy(random_boards(MEASURED_ROWS, self._planes_shape)))
             for _ in range(WARM_UPS):
                 network(self._boards)

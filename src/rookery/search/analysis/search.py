@@ -18,7 +18,8 @@ from rookery.search.analysis import leaf_batch, reroot
 from rookery.search.analysis.variations import Variation, read_variations
 from rookery.search.config import SearchConfig
 from rookery.search.protocols import DeviceEvaluator, Evaluator
-from rookery.search.tree import ROOT, STEP, UNVISITED, layout, new_tree
+from rookery.search.simulate import soften_priors
+from rookery.search.tree import ROOT, STEP, UNVISITED, edges_of, layout, new_tree
 
 Floats = NDArray[np.float32]
 AFTER_GUMBEL = SearchConfig(method="puct", c_init=1.0, policy_temperature=2.0)
@@ -192,8 +193,10 @@ class AnalysisSearch:
         edges = edges[: len(kept)]
         edges[:] = kept
         root.num_edges = len(kept)
-        edges["prior"] /= edges["prior"].sum()
+        edges["log_prior"] -= edges["log_prior"].max()
         edges["log_prior"] -= np.log(np.exp(edges["log_prior"]).sum())
+        first, count = edges_of(self.tree, ROOT, ROOT)
+        soften_priors(self.tree, ROOT, first, count, self._settings.policy_temperature)
 
 
 def nodes_in_memory(game: Game, megabytes: int) -> int:
