@@ -62,11 +62,11 @@ def search_alone(rules: Game, root: Any) -> None:
             search.grow(60)
 
 
-def play_games(rules: Game, *, moves: int, max_plies: int) -> None:
+def play_games(rules: Game, *, moves: int, max_plies: int, simulations: int = 1) -> None:
     """Self-play of one game, with openings."""
     config = SelfPlayConfig(
         games=1,
-        simulations="1",
+        simulations=str(simulations),
         opening_share=1.0,
         opening_plies=3,
         misjudged_share=0.5,
@@ -93,6 +93,7 @@ def main(name: str, *flags: str) -> None:
     is_short = rules.max_plies <= 42
     play_games(rules, moves=rules.max_plies + 1 if is_short else 6, max_plies=0 if is_short else 5)
     play_games(rules, moves=2, max_plies=1)
+    play_games(rules, moves=6, max_plies=0, simulations=5)
 
 
 if __name__ == "__main__":

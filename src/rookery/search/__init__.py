@@ -8,7 +8,7 @@ from rookery.search.analysis.search import (
 )
 from rookery.search.analysis.variations import Variation
 from rookery.search.config import SearchConfig
-from rookery.search.cpu_search import CpuSearch
+from rookery.search.cpu_search import NO_ACTION, CpuSearch
 from rookery.search.cpu_search import bind as bind_cpu_search
 from rookery.search.decisions import DecisionArrays, Decisions
 from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees, new_search
@@ -19,6 +19,7 @@ from rookery.search.tree import repetitions_of
 
 __all__ = [
     "FREE_SIMULATIONS",
+    "NO_ACTION",
     "AnalysisSearch",
     "CpuSearch",
     "DecisionArrays",

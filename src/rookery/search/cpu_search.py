@@ -13,11 +13,13 @@ from rookery.games import Game, Repetitions, States
 from rookery.search import simulate
 from rookery.search.config import SearchOptions
 from rookery.search.decisions import DecisionArrays, Decisions, scatter_by_action
+from rookery.search.follow import follow_move
 from rookery.search.gumbel import visit_table
 from rookery.search.protocols import Evaluator
 from rookery.search.tree import new_tree
 
 NO_LIMIT = np.int64(2**62)
+NO_ACTION = -1
 
 
 @cache
@@ -31,9 +33,15 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
     one = simulate.bind(rules, method, find_wins=find_wins)
 
     @compiled
-    def begin(tree, simulations, num_games):  # type: ignore[no-untyped-def]
+    def follow(tree, actions):  # type: ignore[no-untyped-def]
+        for g in range(actions.shape[0]):
+            if actions[g] != NO_ACTION:
+                follow_move(tree, np.int64(g), np.int64(actions[g]))
+
+    @compiled
+    def begin(tree, settings, simulations, num_games):  # type: ignore[no-untyped-def]
         for g in range(num_games):
-            one.begin(tree, np.int64(simulations), np.int64(g))
+            one.begin(tree, settings, np.int64(simulations), np.int64(g))
 
     @parallel
     def descend(tree, settings, table, needs_net):  # type: ignore[no-untyped-def]
@@ -62,20 +70,28 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
             one.decide(tree, settings, np.int64(g), out)
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
-    functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
+    functions = [follow, begin, descend, write_planes, ascend, prove_terminal_moves, decide]
     return namespace(f"{rules.__name__}.search.{method}.{find_wins}.cpu", functions)
 
 
 class CpuSearch:
     """G trees that grow together: one step is one simulation per tree and one evaluator call."""
 
-    def __init__(self, game: Game, evaluator: Evaluator, **options: Unpack[SearchOptions]) -> None:
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        *,
+        is_followed: bool = False,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        """`is_followed` says that `follow` will be called."""
         self.game, self.evaluator = game, evaluator
         self.evaluations = self.batches = 0
         """Positions evaluated by the network so far, and calls of it."""
         self.config, num_games = options["config"], options["num_games"]
         self.max_simulations = options["max_simulations"]
-        self.tree = new_tree(game, num_games, self.max_simulations)
+        self.tree = new_tree(game, num_games, self.max_simulations, is_followed=is_followed)
         self.tree.streams[:] = seeds(num_games, options["seed"], "search")
         self._settings = self.config.settings(explore=options["explore"])
         self._proves_terminal_moves = self.config.prove and not options["explore"]
@@ -92,19 +108,31 @@ class CpuSearch:
         """Positions played before the roots, written by the caller if positions can repeat."""
         return Repetitions(self.tree.past, self.tree.past_counts)
 
+    def follow(self, actions: NDArray[np.int32]) -> None:
+        """Keep the evaluations below a move of each root [G] for the next `run`.
+
+        The caller writes the roots after these moves; NO_ACTION stands for any other root.
+        """
+        self._kernels.follow(self.tree, actions)
+
+    def forget(self) -> None:
+        """Drop what `follow` has kept, because the network has changed."""
+        self.tree.searches["is_followed"] = 0
+
     def run(self, simulations: int, num_games: int | None = None) -> Decisions:
         """Search the first `num_games` roots (all by default) with `simulations` each."""
         self.begin(simulations, num_games)
         return self.finish(simulations, num_games)
 
     def begin(self, simulations: int, num_games: int | None = None) -> None:
-        """Empty the trees, then evaluate and expand the roots."""
+        """Empty the trees, except those followed, then evaluate and expand the roots."""
         assert simulations <= self.max_simulations
-        games = np.arange(num_games or len(self.tree.searches))
-        self._kernels.begin(self.tree, simulations, len(games))
-        self._evaluate(games)
+        count = num_games or len(self.tree.searches)
+        self._kernels.begin(self.tree, self._settings, simulations, count)
+        if len(new := np.flatnonzero(self.tree.nodes["num_edges"][:count, 0] == 0)):
+            self._evaluate(new)
         if self._proves_terminal_moves:
-            self._kernels.prove_terminal_moves(self.tree, len(games))
+            self._kernels.prove_terminal_moves(self.tree, count)
 
     def finish(self, simulations: int, num_games: int | None = None) -> Decisions:
         """Run the simulations that `begin` has scheduled, and decide."""

@@ -47,11 +47,11 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
     one = simulate.bind(rules, method, find_wins=find_wins)
 
     @kernel
-    def begin(tree, roots, simulations, num_games):  # type: ignore[no-untyped-def]
+    def begin(tree, settings, roots, simulations, num_games):  # type: ignore[no-untyped-def]
         g = cuda.grid(1)
         if g < num_games:
             tree.states[g, 0] = roots[g]
-            one.begin(tree, np.int64(simulations), np.int64(g))
+            one.begin(tree, settings, np.int64(simulations), np.int64(g))
         elif g < tree.searches.shape[0]:
             tree.searches[g].simulations_left = 0
 
@@ -179,7 +179,8 @@ class GpuSearch:
         copy_in(self._roots, self.roots)
         copy_in(trees.tree.past, self.repetitions.keys)
         copy_in(trees.tree.past_counts, self.repetitions.counts)
-        launch(trees.kernels.begin, trees.num_games, trees.tree, self._roots, simulations, count)
+        arguments = (trees.tree, trees.settings, self._roots, simulations, count)
+        launch(trees.kernels.begin, trees.num_games, *arguments)
         self._step()
         if trees.proves_terminal_moves:
             launch(trees.kernels.prove_terminal_moves, count, trees.tree, count)

@@ -127,7 +127,10 @@ def bind_method(method_module: ModuleType) -> ModuleType:
 
     @compiled
     def select_leaf(tree, settings, table, g):  # type: ignore[no-untyped-def]
-        """Write the path from the root; return the leaf, or UNVISITED if it has no node yet."""
+        """Write the path from the root; return the leaf, or UNVISITED if it has no node yet.
+
+        An edge without visits leads to a leaf, also if a search before has expanded its node.
+        """
         node, length = np.int64(0), 0
         while (
             node != UNVISITED
@@ -139,6 +142,8 @@ def bind_method(method_module: ModuleType) -> ModuleType:
             tree.path[g, length].edge = edge
             length += 1
             node = np.int64(tree.edges[g, edge].child)
+            if tree.edges[g, edge].visits == 0:
+                break
         tree.searches[g].path_length = length
         return node
 
@@ -251,8 +256,8 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType, *, find_wins: bool) 
     @compiled
     def add_leaf(tree, g):  # type: ignore[no-untyped-def]
         """Return a new leaf with the position after the last move of the path."""
-        last = tree.searches[g].path_length - 1
-        node = add_node(tree, g, np.int64(tree.path[g, last].edge))
+        step = tree.path[g, tree.searches[g].path_length - 1]
+        node = add_node(tree, g, np.int64(step.node), np.int64(step.edge))
         play.play_last_move(tree, g, node)
         wins.prove_win(tree, g, node)
         return node
@@ -309,15 +314,22 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
 
     Also `prove_terminal_moves`, for searches that play.
     """
-    steps = bind_method(METHOD_MODULES[method])
-    leaf = bind_leaf(rules, METHOD_MODULES[method], find_wins=find_wins)
+    method_module = METHOD_MODULES[method]
+    steps = bind_method(method_module)
+    leaf = bind_leaf(rules, method_module, find_wins=find_wins)
     repetitions = bind_repetition_checks(rules)
 
     @compiled
-    def begin(tree, simulations, g):  # type: ignore[no-untyped-def]
-        """Empty tree g and schedule `simulations`."""
-        reset_tree(tree, g)
-        tree.searches[g].simulations_left = simulations
+    def begin(tree, settings, simulations, g):  # type: ignore[no-untyped-def]
+        """Schedule `simulations`; empty tree g, unless it was followed."""
+        search = tree.searches[g]
+        if search.is_followed:
+            search.path_length = 0
+            method_module.draw_noise(tree, settings, g)
+        else:
+            reset_tree(tree, g)
+        search.is_followed = 0
+        search.simulations_left = simulations
         repetitions.root(tree, g)
 
     @compiled
@@ -330,9 +342,12 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
                 node = leaf.add_leaf(tree, g)
             tree.searches[g].leaf = node
             proof = tree.nodes[g, node].proof
-            if proof == ONGOING:
+            if proof != ONGOING:
+                back_up(tree, settings, g, np.float32(proof), np.float32(proof == 0))
+            elif tree.nodes[g, node].num_edges > 0:
+                back_up_leaf(tree, settings, g)
+            else:
                 return True
-            back_up(tree, settings, g, np.float32(proof), np.float32(proof == 0))
         return False
 
     @compiled

@@ -27,6 +27,8 @@ NODE = np.dtype(
     [
         ("first_edge", np.int32),
         ("num_edges", np.int32),  # 0 until the node is expanded
+        ("parent", np.int32),
+        ("edge", np.int32),  # the one that leads here
         ("value", np.float32),  # of the network, for the player to move
         ("draw", np.float32),  # draw probability of the network
         ("proof", np.int32),  # ONGOING, or the proved WIN, DRAW or LOSS for the player to move
@@ -36,7 +38,7 @@ NODE = np.dtype(
 EDGE = np.dtype(
     [
         ("action", np.int32),
-        ("child", np.int32),  # index of the child node, or UNVISITED
+        ("child", np.int32),  # index of the child node, or UNVISITED; see `follow_move`
         ("visits", np.int32),
         ("proof", np.int32),  # ONGOING, or the proved result for the player who moves
         ("prior", np.float32),
@@ -53,6 +55,7 @@ SEARCH = np.dtype(
         ("simulations_left", np.int32),
         ("path_length", np.int32),
         ("leaf", np.int32),  # the node at the end of the path
+        ("is_followed", np.int32),  # whether the tree contains evaluations for the next search
     ],
     align=True,
 )
@@ -97,20 +100,24 @@ Layout = tuple[tuple[Any, tuple[int, ...]], ...]
 """The dtype and shape of each array of a `Tree`."""
 
 
-def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
+def layout(
+    game: Game, num_games: int, max_simulations: int, *, is_followed: bool = False
+) -> Layout:
     """Return the arrays of `num_games` searches; the last node is the scratch node.
 
-    The edges of any root fit for any `max_simulations`, because roots are always expanded.
+    The edges of any root fit for any `max_simulations`, because roots are always expanded. With
+    `is_followed` there is space for the nodes of the search before, too.
     """
-    nodes, legal = max_simulations + 1, game.max_legal
-    edges = legal + max_simulations * min(legal, EDGES_PER_NODE)
+    expanded = max_simulations * (2 if is_followed else 1)
+    nodes, legal = expanded + 1, game.max_legal
+    edges = legal + expanded * min(legal, EDGES_PER_NODE)
     has_keys = hasattr(game.rules, "key")
     return (
         (game.state_dtype, (num_games, nodes + 1)),
         (NODE, (num_games, nodes + 1)),
         (EDGE, (num_games, edges)),
         (SEARCH, (num_games,)),
-        (STEP, (num_games, min(game.max_plies, nodes) + 1)),
+        (STEP, (num_games, min(game.max_plies, max_simulations + 1) + 1)),
         (np.float32, (num_games, legal)),
         (np.float32, (num_games, legal)),
         (np.int32, (num_games, legal)),
@@ -122,9 +129,11 @@ def layout(game: Game, num_games: int, max_simulations: int) -> Layout:
     )
 
 
-def new_tree(game: Game, num_games: int, max_simulations: int) -> Tree:
+def new_tree(
+    game: Game, num_games: int, max_simulations: int, *, is_followed: bool = False
+) -> Tree:
     """Return empty trees in host memory."""
-    arrays = layout(game, num_games, max_simulations)
+    arrays = layout(game, num_games, max_simulations, is_followed=is_followed)
     tree = Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
     tree.cells[:] = np.arange(game.num_actions)
     return tree
@@ -153,7 +162,7 @@ def reset_tree(tree: Tree, g: Index) -> None:
 
 
 @compiled
-def add_node(tree: Tree, g: Index, edge: Index) -> Index:
+def add_node(tree: Tree, g: Index, parent: Index, edge: Index) -> Index:
     """Return a new node for the child of `edge`, or the scratch node if the tree is full."""
     search = tree.searches[g]
     scratch = tree.nodes.shape[1] - 1
@@ -163,6 +172,8 @@ def add_node(tree: Tree, g: Index, edge: Index) -> Index:
         node = np.int64(search.nodes_used)
         search.nodes_used += 1
         tree.edges[g, edge].child = node
+        tree.nodes[g, node].parent = parent
+        tree.nodes[g, node].edge = edge
     tree.nodes[g, node].num_edges = 0
     return node
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rookery.base import FileDamaged, plain
 from rookery.games import ONGOING, Game
 from rookery.replay import Rows, concatenate, new_rows
-from rookery.search import CpuSearch, DecisionArrays, Evaluator, SearchConfig
+from rookery.search import NO_ACTION, CpuSearch, DecisionArrays, Evaluator, SearchConfig
 from rookery.selfplay.config import SelfPlayConfig
 from rookery.selfplay.drawing import MIN_ROWS
 from rookery.selfplay.games import check_games, new_games
@@ -42,6 +42,7 @@ class CpuSelfPlay:
             max_simulations=config.max_simulations(),
             explore=True,
             seed=seed,
+            is_followed=True,
         )
         self._params = selfplay_params(config, game)
         num_rows = max(MIN_ROWS, config.longest_game(game))
@@ -64,6 +65,7 @@ class CpuSelfPlay:
         """Make `moves` moves in every game; `check` is called after each and may raise to stop."""
         begun, before, batches = time.perf_counter(), self._counts(0), self._search.batches
         simulations = self.config.simulations_at(progress)
+        self._search.forget()
         finished = [new_rows(self.game, 0)]
         for _ in range(moves):
             finished += self._move(simulations)
@@ -133,7 +135,10 @@ class CpuSelfPlay:
         found = DecisionArrays(decisions.actions, decisions.legal_policy, decisions.values)
         games, repetitions = self._games, self._search.repetitions
         self._kernels.advance(games, self._roots, repetitions, found, self._params)
-        ended, lengths = np.flatnonzero(games.results != ONGOING), games.lengths
+        lengths, is_ongoing = games.lengths, games.results == ONGOING
+        moves = games.rows.moves[np.arange(len(lengths)), lengths - 1]
+        self._search.follow(np.where(is_ongoing, moves, NO_ACTION))
+        ended = np.flatnonzero(~is_ongoing)
         finished = [Rows(*(column[g, : lengths[g]].copy() for column in games.rows)) for g in ended]
         self._restart(ended)
         return finished

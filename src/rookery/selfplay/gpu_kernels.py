@@ -61,7 +61,8 @@ def _bind_steps(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleTyp
         arena.tree.states[g, 0] = arena.roots[g]
         step = arena.schedule.step[0]
         arena.schedule.step_of_game[g] = step
-        search.begin(arena.tree, np.int64(arena.schedule.simulations[step]), g)
+        simulations = np.int64(arena.schedule.simulations[step])
+        search.begin(arena.tree, arena.settings, simulations, g)
 
     searches = namespace(f"{name}.searches", [begin])
 

@@ -112,7 +112,7 @@ def bind(rules: ModuleType, *, find_wins: bool) -> ModuleType:
     @compiled
     def begin(tree, settings, batch, planes):  # type: ignore[no-untyped-def]
         """Empty the tree, and make its root the only leaf of the batch."""
-        one.begin(tree, np.int64(0), ROOT)
+        one.begin(tree, settings, np.int64(0), ROOT)
         add_virtual_visits(tree, settings, batch, ROOT)
         one.write_planes(tree, ROOT, planes[0])
 

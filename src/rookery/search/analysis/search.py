@@ -19,7 +19,7 @@ from rookery.search.analysis.variations import Variation, read_variations
 from rookery.search.config import SearchConfig
 from rookery.search.protocols import DeviceEvaluator, Evaluator
 from rookery.search.simulate import soften_priors
-from rookery.search.tree import ROOT, STEP, UNVISITED, edges_of, layout, new_tree
+from rookery.search.tree import ROOT, UNVISITED, edges_of, layout, new_tree
 
 Floats = NDArray[np.float32]
 AFTER_GUMBEL = SearchConfig(method="puct", c_init=1.0, policy_temperature=2.0)
@@ -82,7 +82,6 @@ class AnalysisSearch:
         self.tree.streams[:] = 1
         self._batch = leaf_batch.new_leaf_batch(self.tree, self.leaves)
         self._planes = np.zeros((self.leaves, *game.planes_shape), np.float32)
-        self._steps = np.zeros(max_nodes + 2, np.dtype((np.record, STEP)))
         self._plies = np.zeros(max_nodes + 2, np.int32)
         self._kernels = leaf_batch.bind(game.rules, find_wins=find_wins)
         self._reroot = reroot.bind(game.rules)
@@ -135,7 +134,7 @@ class AnalysisSearch:
         self.tree.past[:], self.tree.past_counts[:] = repetitions.keys, repetitions.counts
         self._batch.counters[:] = 0
         if node > 0:
-            self._reroot.reroot(self.tree, self._steps, node)
+            self._reroot.reroot(self.tree, node)
         self.tree.states[0, 0] = state
         if node == UNVISITED:
             self._kernels.begin(self.tree, self._settings, self._batch, self._planes)
