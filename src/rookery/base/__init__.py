@@ -1,5 +1,6 @@
 """Foundations: compilation, bits, random streams, files and errors."""
 
+from rookery.base.allocation import keep_freed_memory
 from rookery.base.bits import Bits, highest, lowest
 from rookery.base.compiled import Index, Number, compiled, interpreted, namespace, parallel
 from rookery.base.cores import available_cores
@@ -87,6 +88,7 @@ __all__ = [
     "highest",
     "import_extra",
     "interpreted",
+    "keep_freed_memory",
     "link_or_copy",
     "lowest",
     "namespace",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_, convert_conv2d_weight_memory_format
 
-from rookery.base import FileDamaged, seeds
+from rookery.base import FileDamaged, keep_freed_memory, seeds
 from rookery.games import Game
 from rookery.learning import state as states
 from rookery.learning.config import LearningConfig
@@ -62,6 +62,7 @@ class BaseLearner(ABC):
     """Everything that learners have in common, on the device that the network is on."""
 
     def __init__(self, game: Game, net: nn.Module, *, config: LearningConfig, seed: int) -> None:
+        keep_freed_memory()
         self.game, self.config, self.seed = game, config, seed
         self.net = convert_conv2d_weight_memory_format(net, torch.channels_last).train()
         freeze(self.net, config.frozen)

@@ -24,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rookery.base import ConfigError, RookeryError, UnknownName
+from rookery.base import ConfigError, RookeryError, UnknownName, keep_freed_memory
 from rookery.nets.build import PlanesShape
 from rookery.nets.inference.backend import (
     Backend,
@@ -91,6 +91,7 @@ class CpuEvaluator:
         """
         if threads is not None:
             torch.set_num_threads(threads)
+        keep_freed_memory()
         self.planes_shape = planes_shape
         self.batch_size = batch_size
         folded = fold(net).cpu()
