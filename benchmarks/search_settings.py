@@ -173,7 +173,7 @@ class AnalysisPlayer:
             config=self._variant.search,
             max_nodes=self._nodes + SPARE_NODES,
             leaves=self._variant.leaves,
-            find_wins=self._variant.search.find_wins,
+            proof_plies=self._variant.search.proof_plies,
         )
 
 

@@ -30,7 +30,7 @@ def test_kernels_are_noted_for_the_types_with_which_self_play_calls_them() -> No
     assert names[0] == "restart" and first < names.index("decide") < last
     for kernel, types in calls:
         kernel.compile(types)
-    kernels = vars(cpu_search.bind(GAME.rules, "gumbel", find_wins=False)) | vars(bind(GAME.rules))
+    kernels = vars(cpu_search.bind(GAME.rules, "gumbel", proof_plies=0)) | vars(bind(GAME.rules))
     before = {name: len(kernels[name].signatures) for name in names}
     play_a_little()
     assert {name: len(kernels[name].signatures) for name in names} == before
@@ -38,7 +38,7 @@ def test_kernels_are_noted_for_the_types_with_which_self_play_calls_them() -> No
 
 
 def steps_of_a_move() -> set[str]:
-    return {"begin", "descend", "write_planes", "ascend", "decide", "advance", "restart"}
+    return {"follow", "begin", "descend", "write_planes", "ascend", "decide", "advance", "restart"}
 
 
 def play_a_little() -> None:

@@ -8,6 +8,8 @@ import numpy as np
 from rookery.base import Ranges, UnknownName, check_ranges
 
 METHODS = ("gumbel", "puct")
+MAX_PROOF_PLIES = 5
+"""A scratch node of each tree is kept for each of these plies."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class SearchConfig:
         "policy_temperature": (0.01, 100),
         "noise_alpha": (1e-6, 10**6),
         "noise_fraction": (0, 1),
+        "proof_plies": (0, MAX_PROOF_PLIES),
     }
 
     method: str = "gumbel"
@@ -48,8 +51,9 @@ class SearchConfig:
     """puct: share of that noise in the root's priors."""
     prove: bool = True
     """Back up proved wins, draws and losses as exact values."""
-    find_wins: bool = False
-    """Try every move of a new position; with `prove`, a win at once proves the position."""
+    proof_plies: int = 0
+    """With `prove`: all lines of so many plies are played from a new position before the network
+    is asked. 1 finds moves that win at once, 2 that all moves lose, 3 wins in two moves."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -57,9 +61,9 @@ class SearchConfig:
         check_ranges("search", self, self.RANGES)
 
     @property
-    def proves_wins(self) -> bool:
-        """Whether kernels look for wins in one; it decides how they are compiled."""
-        return self.prove and self.find_wins
+    def used_proof_plies(self) -> int:
+        """`proof_plies`, or 0 without proofs; it decides how kernels are compiled."""
+        return self.proof_plies if self.prove else 0
 
     def settings(self, *, explore: bool) -> "Settings":
         """Return the settings for kernels; without `explore` the root gets no noise."""

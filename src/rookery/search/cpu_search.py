@@ -23,14 +23,14 @@ NO_ACTION = -1
 
 
 @cache
-def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
     """Return the steps of `simulate.bind` as loops over games.
 
     The steps of a simulation run on all threads. Those of a move run on one: they take little time,
     and parallel loops take seconds to compile. The casts give every index one type, so that each
     function is compiled once.
     """
-    one = simulate.bind(rules, method, find_wins=find_wins)
+    one = simulate.bind(rules, method, proof_plies=proof_plies)
 
     @compiled
     def follow(tree, actions):  # type: ignore[no-untyped-def]
@@ -71,7 +71,7 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
     functions = [follow, begin, descend, write_planes, ascend, prove_terminal_moves, decide]
-    return namespace(f"{rules.__name__}.search.{method}.{find_wins}.cpu", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{proof_plies}.cpu", functions)
 
 
 class CpuSearch:
@@ -95,7 +95,8 @@ class CpuSearch:
         self.tree.streams[:] = seeds(num_games, options["seed"], "search")
         self._settings = self.config.settings(explore=options["explore"])
         self._proves_terminal_moves = self.config.prove and not options["explore"]
-        self._kernels = bind(game.rules, self.config.method, find_wins=self.config.proves_wins)
+        proof_plies = self.config.used_proof_plies
+        self._kernels = bind(game.rules, self.config.method, proof_plies=proof_plies)
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property

@@ -42,9 +42,9 @@ A step takes as long as its slowest game; the limit keeps one game from delaying
 
 
 @cache
-def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
     """Return the steps of `simulate.bind` as kernels with one thread per game."""
-    one = simulate.bind(rules, method, find_wins=find_wins)
+    one = simulate.bind(rules, method, proof_plies=proof_plies)
 
     @kernel
     def begin(tree, settings, roots, simulations, num_games):  # type: ignore[no-untyped-def]
@@ -88,7 +88,7 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
     functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
-    return namespace(f"{rules.__name__}.search.{method}.{find_wins}.gpu", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{proof_plies}.gpu", functions)
 
 
 class GpuTrees:
@@ -102,7 +102,8 @@ class GpuTrees:
         self.max_simulations = options["max_simulations"]
         self.settings = self.config.settings(explore=options["explore"])
         self.proves_terminal_moves = self.config.prove and not options["explore"]
-        self.kernels = bind(game.rules, self.config.method, find_wins=self.config.proves_wins)
+        proof_plies = self.config.used_proof_plies
+        self.kernels = bind(game.rules, self.config.method, proof_plies=proof_plies)
         self.device = device = evaluator.device
         arrays = layout(game, num_games, self.max_simulations)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))

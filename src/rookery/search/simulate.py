@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled, namespace
 from rookery.games import LOSS, ONGOING, WIN, count_repetitions
-from rookery.search import gumbel, puct
+from rookery.search import gumbel, proofs, puct
 from rookery.search.config import Settings
 from rookery.search.decisions import write_decision
 from rookery.search.tree import (
@@ -22,6 +22,7 @@ from rookery.search.tree import (
     Tree,
     add_edges,
     add_node,
+    capacity,
     edges_of,
     repetitions_of,
     reset_tree,
@@ -88,11 +89,11 @@ def write_priors(
     count: Index,
     logits: NDArray[np.float32],
 ) -> None:
-    """Write the edges of the moves in `tree.legal`, with the log softmax of their logits."""
+    """Write the edges of the moves in `tree.legal[g, 0]`, with the log softmax of their logits."""
     highest = LOWEST_SCORE
     for i in range(count):
         edge = tree.edges[g, first + i]
-        edge.action = tree.legal[g, i]
+        edge.action = tree.legal[g, 0, i]
         edge.log_prior = logits[tree.cells[edge.action]]
         highest = max(highest, edge.log_prior)
     total = np.float32(0.0)
@@ -190,76 +191,38 @@ def bind_repetition_checks(rules: ModuleType) -> ModuleType:
 
 
 def bind_play(rules: ModuleType) -> ModuleType:
-    """Bind `play_last_move(tree, g, node)`."""
+    """Bind `play_move(tree, g, node, action, child)`."""
     repetitions = bind_repetition_checks(rules)
 
     @compiled
-    def play_last_move(tree, g, node):  # type: ignore[no-untyped-def]
-        """Set `node` to the position after the last move of the path, with its outcome."""
-        step = tree.path[g, tree.searches[g].path_length - 1]
-        tree.states[g, node] = tree.states[g, step.node]
-        rules.play(tree.states[g, node], tree.edges[g, step.edge].action)
-        repetitions.leaf(tree, g, node)
-        tree.nodes[g, node].proof = rules.outcome(tree.states[g, node])
+    def play_move(tree, g, node, action, child):  # type: ignore[no-untyped-def]
+        """Set `child` to the position after a move in `node`, where the path ends.
 
-    return namespace(f"{rules.__name__}.search.play", [play_last_move])
-
-
-def bind_wins(rules: ModuleType, play: ModuleType, *, find_wins: bool) -> ModuleType:
-    """Bind `prove_win(tree, g, node)`, which does nothing unless `find_wins`."""
-
-    @compiled
-    def prove_win(tree, g, node):  # type: ignore[no-untyped-def]
-        """Prove a new leaf if one of its moves wins at once; that move becomes its only edge.
-
-        Such a leaf needs no evaluation.
+        Return its outcome.
         """
-        search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
-        length = np.int64(search.path_length)
-        if node == scratch or length == tree.path.shape[1] or tree.nodes[g, node].proof != ONGOING:
-            return
-        count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
-        edge = add_edges(tree, g, node, np.int64(1))
-        tree.path[g, length].node = node
-        tree.path[g, length].edge = edge
-        search.path_length = length + 1
-        index: Index = np.int64(0)
-        outcome: Index = np.int64(ONGOING)
-        while index < count and outcome != LOSS:
-            tree.edges[g, edge].action = tree.legal[g, index]
-            play.play_last_move(tree, g, scratch)
-            outcome = np.int64(tree.nodes[g, scratch].proof)
-            index += 1
-        search.path_length = length
-        if outcome == LOSS:
-            tree.edges[g, edge].proof = WIN
-            tree.edges[g, edge].prior = 1.0
-            tree.edges[g, edge].log_prior = 0.0
-            tree.nodes[g, node].proof = WIN
-        else:
-            search.edges_used -= 1
-            tree.nodes[g, node].num_edges = 0
+        tree.states[g, child] = tree.states[g, node]
+        rules.play(tree.states[g, child], action)
+        repetitions.leaf(tree, g, child)
+        outcome = np.int64(rules.outcome(tree.states[g, child]))
+        tree.nodes[g, child].proof = outcome
+        return outcome
 
-    @compiled
-    def pass_leaf(tree, g, node):  # type: ignore[no-untyped-def]
-        """Do nothing: wins in one are left to the network and to simulations."""
-
-    name = f"{rules.__name__}.search.wins.{find_wins}"
-    return namespace(name, {"prove_win": prove_win if find_wins else pass_leaf})
+    return namespace(f"{rules.__name__}.search.play", [play_move])
 
 
-def bind_leaf(rules: ModuleType, method_module: ModuleType, *, find_wins: bool) -> ModuleType:
+def bind_leaf(rules: ModuleType, method_module: ModuleType, *, proof_plies: int) -> ModuleType:
     """Bind `add_leaf`, `expand`, `prove_terminal_moves` and `write_planes`."""
     play = bind_play(rules)
-    wins = bind_wins(rules, play, find_wins=find_wins)
+    proving = proofs.bind(rules, play, proof_plies)
 
     @compiled
     def add_leaf(tree, g):  # type: ignore[no-untyped-def]
         """Return a new leaf with the position after the last move of the path."""
         step = tree.path[g, tree.searches[g].path_length - 1]
-        node = add_node(tree, g, np.int64(step.node), np.int64(step.edge))
-        play.play_last_move(tree, g, node)
-        wins.prove_win(tree, g, node)
+        parent, edge = np.int64(step.node), np.int64(step.edge)
+        node = add_node(tree, g, parent, edge)
+        play.play_move(tree, g, parent, np.int64(tree.edges[g, edge].action), node)
+        proving.prove_leaf(tree, g, node)
         return node
 
     @compiled
@@ -273,9 +236,9 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType, *, find_wins: bool) 
         tree.nodes[g, node].value = wdl[0] - wdl[2]
         tree.nodes[g, node].draw = wdl[1]
         is_too_deep = tree.searches[g].path_length == tree.path.shape[1]
-        if node == tree.nodes.shape[1] - 1 or is_too_deep:
+        if node == capacity(tree) or is_too_deep:
             return
-        count = np.int64(rules.legal(tree.states[g, node], tree.legal[g]))
+        count = np.int64(rules.legal(tree.states[g, node], tree.legal[g, 0]))
         first = add_edges(tree, g, node, count)
         write_priors(tree, settings, g, first, count, logits)
         if node == 0:
@@ -284,14 +247,13 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType, *, find_wins: bool) 
     @compiled
     def prove_terminal_moves(tree, g):  # type: ignore[no-untyped-def]
         """Play every root move once, and prove those that end the game; a win ends the search."""
-        search, scratch = tree.searches[g], np.int64(tree.nodes.shape[1] - 1)
+        search = tree.searches[g]
         first, count = edges_of(tree, g, ROOT)
         search.path_length = 1
         tree.path[g, 0].node = ROOT
         for edge in range(first, first + count):
-            tree.path[g, 0].edge = edge
-            play.play_last_move(tree, g, scratch)
-            outcome = tree.nodes[g, scratch].proof
+            action = np.int64(tree.edges[g, edge].action)
+            outcome = play.play_move(tree, g, ROOT, action, capacity(tree))
             if outcome != ONGOING:
                 tree.edges[g, edge].proof = -outcome
             if outcome == LOSS:
@@ -305,18 +267,18 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType, *, find_wins: bool) 
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
     functions = [add_leaf, expand, prove_terminal_moves, write_planes]
-    name = f"{rules.__name__}.search.{method_module.__name__}.leaf.{find_wins}"
+    name = f"{rules.__name__}.search.{method_module.__name__}.leaf.{proof_plies}"
     return namespace(name, functions)
 
 
-def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
     """Bind `begin`, `descend`, `write_planes`, `ascend` and `decide`.
 
     Also `prove_terminal_moves`, for searches that play.
     """
     method_module = METHOD_MODULES[method]
     steps = bind_method(method_module)
-    leaf = bind_leaf(rules, method_module, find_wins=find_wins)
+    leaf = bind_leaf(rules, method_module, proof_plies=proof_plies)
     repetitions = bind_repetition_checks(rules)
 
     @compiled
@@ -357,4 +319,4 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
         back_up_leaf(tree, settings, g)
 
     functions = [begin, descend, leaf.write_planes, ascend, leaf.prove_terminal_moves, steps.decide]
-    return namespace(f"{rules.__name__}.search.{method}.{find_wins}", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{proof_plies}", functions)

@@ -2,7 +2,8 @@
 
 Node 0 is the root. The edges of one node are contiguous, one per legal move. When a tree has no
 free nodes or edges left, new positions are evaluated in a scratch node without a parent: the
-search continues on the existing tree and never writes out of bounds.
+search continues on the existing tree and never writes out of bounds. Behind it are the positions
+that `prove_leaf` looks ahead to, one per ply.
 
 Fields are read and written as `tree.edges[g, edge].visits`. Records keep the number of arrays
 small, so that kernels compile quickly, and keep the data of one edge together in memory.
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled
 from rookery.games import LOSS, ONGOING, Game, Repetitions, States
-from rookery.search.config import Settings
+from rookery.search.config import MAX_PROOF_PLIES, Settings
 
 UNVISITED = -1
 LOWEST_SCORE = np.float32(-1e30)  # the score of a move that must not be chosen
@@ -63,7 +64,7 @@ STEP = np.dtype([("node", np.int32), ("edge", np.int32)], align=True)
 
 
 class Tree(NamedTuple):
-    """Statistics of G searches of at most N nodes and E edges, with at most L edges per node.
+    """Statistics of G searches of N nodes and E edges, with at most L edges per node.
 
     states: [G, N] positions.
     nodes: [G, N] NODE records.
@@ -72,7 +73,7 @@ class Tree(NamedTuple):
     path: [G, depth] STEP records, the path of the current simulation.
     noise: [G, L] Gumbel or Dirichlet noise of the root's edges.
     scores: [G, L] scratch, one number per edge of a node.
-    legal: [G, L] scratch for the legal actions of a position.
+    legal: [G, D, L] scratch for the legal actions of a position and of those looked ahead to.
     streams: [G] states of the random generator `base.uniform`.
     keys: [G, N] position keys; [G, 1] if the positions of the game never repeat.
     past: [G, window] keys of the positions played before the roots.
@@ -103,26 +104,27 @@ Layout = tuple[tuple[Any, tuple[int, ...]], ...]
 def layout(
     game: Game, num_games: int, max_simulations: int, *, is_followed: bool = False
 ) -> Layout:
-    """Return the arrays of `num_games` searches; the last node is the scratch node.
+    """Return the arrays of `num_games` searches; the last nodes are scratch nodes.
 
     The edges of any root fit for any `max_simulations`, because roots are always expanded. With
     `is_followed` there is space for the nodes of the search before, too.
     """
     expanded = max_simulations * (2 if is_followed else 1)
-    nodes, legal = expanded + 1, game.max_legal
+    scratch, legal = 1 + MAX_PROOF_PLIES, game.max_legal
+    nodes = 1 + expanded + scratch
     edges = legal + expanded * min(legal, EDGES_PER_NODE)
     has_keys = hasattr(game.rules, "key")
     return (
-        (game.state_dtype, (num_games, nodes + 1)),
-        (NODE, (num_games, nodes + 1)),
+        (game.state_dtype, (num_games, nodes)),
+        (NODE, (num_games, nodes)),
         (EDGE, (num_games, edges)),
         (SEARCH, (num_games,)),
-        (STEP, (num_games, min(game.max_plies, max_simulations + 1) + 1)),
+        (STEP, (num_games, min(game.max_plies, max_simulations + 1) + scratch)),
         (np.float32, (num_games, legal)),
         (np.float32, (num_games, legal)),
-        (np.int32, (num_games, legal)),
+        (np.int32, (num_games, scratch, legal)),
         (np.uint64, (num_games,)),
-        (np.uint64, (num_games, nodes + 1 if has_keys else 1)),
+        (np.uint64, (num_games, nodes if has_keys else 1)),
         (np.uint64, (num_games, game.repetition_window)),
         (np.int64, (num_games,)),
         (np.int32, (game.num_actions,)),
@@ -162,13 +164,18 @@ def reset_tree(tree: Tree, g: Index) -> None:
 
 
 @compiled
+def capacity(tree: Tree) -> Index:
+    """Return the number of nodes of a tree, which is also the index of its scratch node."""
+    return np.int64(tree.nodes.shape[1] - 1 - MAX_PROOF_PLIES)
+
+
+@compiled
 def add_node(tree: Tree, g: Index, parent: Index, edge: Index) -> Index:
     """Return a new node for the child of `edge`, or the scratch node if the tree is full."""
     search = tree.searches[g]
-    scratch = tree.nodes.shape[1] - 1
-    is_full = search.edges_used + tree.legal.shape[1] > tree.edges.shape[1]
-    node = np.int64(scratch)
-    if search.nodes_used < scratch and not is_full:
+    node = capacity(tree)
+    is_full = search.edges_used + tree.legal.shape[2] > tree.edges.shape[1]
+    if search.nodes_used < node and not is_full:
         node = np.int64(search.nodes_used)
         search.nodes_used += 1
         tree.edges[g, edge].child = node

@@ -51,9 +51,9 @@ class Arena(NamedTuple):
     """[G] positions searched so far."""
 
 
-def _bind_steps(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
-    search, play = bind_simulation(rules, method, find_wins=find_wins), bind_one(rules)
-    name = f"{rules.__name__}.{method}.{find_wins}"
+def _bind_steps(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
+    search, play = bind_simulation(rules, method, proof_plies=proof_plies), bind_one(rules)
+    name = f"{rules.__name__}.{method}.{proof_plies}"
 
     @compiled
     def begin(arena, g):  # type: ignore[no-untyped-def]
@@ -88,10 +88,10 @@ def _bind_steps(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleTyp
 
 
 @cache
-def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
     """Return `begin`, `find_done`, `step`, `renew` and `collect` as kernels, for one game."""
-    search = bind_simulation(rules, method, find_wins=find_wins)
-    one = _bind_steps(rules, method, find_wins=find_wins)
+    search = bind_simulation(rules, method, proof_plies=proof_plies)
+    one = _bind_steps(rules, method, proof_plies=proof_plies)
 
     @kernel
     def begin(arena):  # type: ignore[no-untyped-def]
@@ -141,4 +141,4 @@ def bind(rules: ModuleType, method: str, *, find_wins: bool) -> ModuleType:
                     cuda.atomic.max(used, 1, first + finished)
 
     kernels = [begin, find_done, step, renew, collect]
-    return namespace(f"{rules.__name__}.{method}.{find_wins}.selfplay_kernels", kernels)
+    return namespace(f"{rules.__name__}.{method}.{proof_plies}.selfplay_kernels", kernels)

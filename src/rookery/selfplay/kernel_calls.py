@@ -23,8 +23,8 @@ Calls = list[tuple[Any, tuple[Any, ...]]]
 def kernel_calls(game: Game, config: SelfPlayConfig, search: SearchConfig) -> Calls:
     """Return the kernels of self-play in the order of a move, called by games that do nothing."""
     outputs = np.zeros((2, game.num_actions), np.float32), np.zeros((2, 3), np.float32)
-    find_wins = search.proves_wins
-    steps = bind_cpu_search(game.rules, search.method, find_wins=find_wins), bind(game.rules)
+    proof_plies = search.used_proof_plies
+    steps = bind_cpu_search(game.rules, search.method, proof_plies=proof_plies), bind(game.rules)
     with _noted_calls(steps) as calls:
         selfplay = CpuSelfPlay(
             game,

@@ -49,7 +49,7 @@ def connect4_laptop() -> Config:
             minutes=60, moves=16, checkpoint_every=5, strength_every=25, inference="fastest"
         ),
         net=NetConfig(width=64, depth=4),
-        search=SearchConfig(c_scale=0.5, find_wins=True),
+        search=SearchConfig(c_scale=0.5, proof_plies=1),
         selfplay=SelfPlayConfig(
             games=256,
             simulations="16, 32@0.15, 64@0.7",
@@ -80,7 +80,7 @@ def connect4_gpu() -> Config:
             minutes=5, moves=8, checkpoint_every=10, strength_every=20, strength_simulations=100
         ),
         net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
-        search=replace(laptop.search, find_wins=False),
+        search=replace(laptop.search, proof_plies=0),
         selfplay=replace(
             laptop.selfplay,
             games=8192,

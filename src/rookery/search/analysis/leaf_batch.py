@@ -18,7 +18,7 @@ from rookery.base import Index, compiled, namespace
 from rookery.search import simulate
 from rookery.search.config import Settings
 from rookery.search.puct import mean_value
-from rookery.search.tree import ROOT, Tree
+from rookery.search.tree import ROOT, Tree, capacity
 
 VIRTUAL_VISIT = np.dtype(
     [("node", np.int32), ("edge", np.int32), ("value", np.float32)], align=True
@@ -56,8 +56,8 @@ def new_leaf_batch(tree: Tree, size: int) -> LeafBatch:
 def has_room(tree: Tree, num_pending: Index) -> bool:
     """Return whether another leaf fits, once `num_pending` leaves have got their edges."""
     search = tree.searches[0]
-    needed = search.edges_used + (num_pending + 1) * tree.legal.shape[1]
-    return search.nodes_used < tree.nodes.shape[1] - 1 and needed <= tree.edges.shape[1]
+    needed = search.edges_used + (num_pending + 1) * tree.legal.shape[2]
+    return search.nodes_used < capacity(tree) and needed <= tree.edges.shape[1]
 
 
 @compiled
@@ -105,9 +105,9 @@ def count_simulation(tree: Tree, batch: LeafBatch) -> None:
 
 
 @cache
-def bind(rules: ModuleType, *, find_wins: bool) -> ModuleType:
+def bind(rules: ModuleType, *, proof_plies: int) -> ModuleType:
     """Bind `begin`, `gather`, `ascend` and `prove_terminal_moves` of one PUCT tree."""
-    one = simulate.bind(rules, "puct", find_wins=find_wins)
+    one = simulate.bind(rules, "puct", proof_plies=proof_plies)
 
     @compiled
     def begin(tree, settings, batch, planes):  # type: ignore[no-untyped-def]
@@ -140,4 +140,4 @@ def bind(rules: ModuleType, *, find_wins: bool) -> ModuleType:
         batch.counters[EVALUATIONS] += logits.shape[0]
 
     functions = [begin, gather, ascend, one.prove_terminal_moves]
-    return namespace(f"{rules.__name__}.search.leaf_batch.{find_wins}", functions)
+    return namespace(f"{rules.__name__}.search.leaf_batch.{proof_plies}", functions)

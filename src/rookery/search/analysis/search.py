@@ -61,12 +61,12 @@ class AnalysisSearch:
         config: SearchConfig,
         max_nodes: int,
         leaves: int = 0,
-        find_wins: bool | None = None,
+        proof_plies: int | None = None,
     ) -> None:
         """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured).
 
-        find_wins: the setting of the search; by default it is on, unless the evaluator is on a
-        GPU, whose network is too fast for a search of every position on the host.
+        proof_plies: the setting of the search; by default 1, or 0 if the evaluator is on a GPU,
+        whose network is too fast for a search of every position on the host.
         """
         self.game = game
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
@@ -75,7 +75,8 @@ class AnalysisSearch:
         if config.method == "gumbel":
             config = AFTER_GUMBEL
         config = replace(config, prove=True)
-        find_wins = not is_on_gpu if find_wins is None else find_wins
+        if proof_plies is None:
+            proof_plies = 0 if is_on_gpu else 1
         self._settings = config.settings(explore=False)
         self.tree = new_tree(game, 1, max_nodes)
         """The tree, as a batch of one."""
@@ -83,7 +84,7 @@ class AnalysisSearch:
         self._batch = leaf_batch.new_leaf_batch(self.tree, self.leaves)
         self._planes = np.zeros((self.leaves, *game.planes_shape), np.float32)
         self._plies = np.zeros(max_nodes + 2, np.int32)
-        self._kernels = leaf_batch.bind(game.rules, find_wins=find_wins)
+        self._kernels = leaf_batch.bind(game.rules, proof_plies=proof_plies)
         self._reroot = reroot.bind(game.rules)
         self._can_reuse = False
 
