@@ -155,14 +155,23 @@ def alarms(found: list[Finding]) -> list[Finding]:
     ("settings", "name", "advice"),
     [
         (["learning.learning_rate=10"], "learning-rate-too-high", "learning.learning_rate"),
-        (["learning.learning_rate=1e-7"], "learning-rate-too-low", "learning.learning_rate"),
+        (
+            ["learning.learning_rate=1e-7", "run.mode=phased"],
+            "learning-rate-too-low",
+            "learning.learning_rate",
+        ),
         (["learning.reuse=16", "run.iterations=8"], "overfitting", "learning.reuse"),
         (["learning.reuse=0.2", "learning.batch_size=8"], "underfitting", "learning.reuse"),
         (["replay.window_min=300", "replay.window_max=300"], "small-window", "replay.window_min"),
         (["selfplay.simulations=1"], "few-simulations", "selfplay.simulations"),
-        (["search.c_scale=20"], "low-entropy", "search.c_scale"),
+        (["search.c_scale=20", "run.iterations=16"], "low-entropy", "search.c_scale"),
         (
-            ["search.c_scale=0.01", "learning.batch_size=8", "run.iterations=16"],
+            [
+                "search.c_scale=0.01",
+                "learning.batch_size=8",
+                "run.iterations=16",
+                "run.mode=phased",
+            ],
             "flat-entropy",
             "search.c_scale",
         ),

@@ -125,7 +125,7 @@ def test_windows_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert int(little["replay.window_min"]) <= int(little["replay.window_max"]) <= 50_000
 
 
-@pytest.mark.parametrize(("minutes", "moves"), [(2, 10), (4, 16), (60, 16)])
+@pytest.mark.parametrize(("minutes", "moves"), [(1, 8), (4, 16), (60, 16)])
 def test_iterations_are_those_of_the_recipe_unless_the_run_would_have_few(
     monkeypatch: pytest.MonkeyPatch, minutes: float, moves: int
 ) -> None:

@@ -76,7 +76,7 @@ def test_a_failed_step_is_repeated_and_no_update_is_lost(
 def test_a_rate_that_is_far_too_high_is_lowered_until_losses_are_finite(
     settings: list[str], tiny_config: Config, tmp_path: Path
 ) -> None:
-    tolerant = [*TOO_FAST, "learning.retries=40", *settings]
+    tolerant = [*TOO_FAST, "learning.retries=40", "run.seed=2", *settings]
     folder = run_to_end(tmp_path / "run", tiny_config, *tolerant)
     assert any("expected finite numbers" in note for note in notes(folder.path))
     assert folder.config.learning.learning_rate < 1e6 / 2
@@ -90,7 +90,7 @@ def test_a_run_that_fails_again_and_again_ends_with_its_state_saved(
 ) -> None:
     run = tmp_path / "run"
     with pytest.raises(LearningDiverged, match=r"lower learning\.learning_rate"):
-        run_to_end(run, tiny_config, *TOO_FAST, "learning.retries=2")
+        run_to_end(run, tiny_config, *TOO_FAST, "learning.retries=2", "run.checkpoint_every=100")
     assert len(notes(run)) == 2
     found = Checkpoint.load(run)
     assert found is not None and all(

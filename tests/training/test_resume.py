@@ -106,7 +106,8 @@ def test_the_seed_reaches_the_first_weights(finished: RunFolder, tmp_path: Path)
     [
         ("self-play", 0, 3, 0),
         ("self-play", 3, 5, 3),
-        ("learning", 3, 3, 3),
+        ("learning", 3, 1, 3),
+        ("learning", 5, 3, 5),
         ("measuring", 4, 2, 3),
         ("checkpoint", 4, 1, 4),
         ("measuring", 6, 2, 6),
@@ -126,8 +127,9 @@ def test_a_stopped_run_resumes_exactly(
 @pytest.mark.parametrize(
     ("phase", "after", "nth", "kept"),
     [
-        ("learning", 1, 3, 0),
-        ("learning", 3, 3, 2),
+        ("self-play", 1, 3, 0),
+        ("learning", 3, 1, 2),
+        ("learning", 5, 3, 4),
         ("measuring", 4, 2, 2),
         ("checkpoint", 6, 1, 4),
         ("measuring", 6, 2, 6),
@@ -147,8 +149,8 @@ def test_a_run_stopped_in_every_iteration_loses_nothing(
     folder: RunFolder, check_equal: Any
 ) -> None:
     for after in range(6):
-        phase = ("self-play", "learning")[after % 2]
-        train(RunFolder(folder.path), interrupt(Stopped, phase, after=after, nth=3))
+        phase, nth = (("self-play", 3), ("learning", 1))[after % 2]
+        train(RunFolder(folder.path), interrupt(Stopped, phase, after=after, nth=nth))
         assert reached(folder.path) == after
     train(RunFolder(folder.path), ignore)
     check_equal(folder.path)

@@ -94,7 +94,8 @@ class RunConfig:
     cluster: str = ""
     """Address of the Ray cluster that actors and trainers run on, or local; empty = none."""
     mode: str = "overlapped"
-    """With actors: overlapped (play while the learner learns) or phased (take turns)."""
+    """On a CPU, and with actors: overlapped (play while the learner learns) or phased (take
+    turns)."""
     max_lag: float = 1.0
     """Iterations of games that may wait for the learner before actors pause."""
     cooldown_seconds: float = 0.0

@@ -26,6 +26,7 @@ from rookery.training.config import Config
 from rookery.training.fallbacks import Fallbacks
 from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
 from rookery.training.measuring import LocalMeter
+from rookery.training.overlap import LearningThread, is_overlapped, shared_threads
 from rookery.training.parts import (
     backends_on,
     fallback_notes,
@@ -142,6 +143,7 @@ class _Builder:
             self.run.note(f"learning on the {self.device.type.upper()}: {ONLY_EVALUATES}")
         net = self._first_net()
         trainers = self._count_trainers(net) if self.learning.method != "single" else 0
+        thread = self._learning_thread()
         learner = self._trainers(net, trainers) if trainers else self._learner(net)
         self._note_frozen(net)
         device = torch.device("cpu") if trainers else self.device
@@ -152,7 +154,16 @@ class _Builder:
             actors=selfplay if isinstance(selfplay, ActorPool) else None,
             trainers=learner if isinstance(learner, TrainerPool) else None,
         )
-        return TrainingLoop(self.run, selfplay, window, learner, meter, scale=scaler.poll)
+        parts = (self.run, selfplay, window, learner, meter)
+        return TrainingLoop(*parts, thread=thread, scale=scaler.poll)
+
+    def _learning_thread(self) -> LearningThread | None:
+        """Return a thread that learns while this process plays, if both use the CPU."""
+        if not is_overlapped(replace(self.config, learning=self.learning), self.device):
+            return None
+        thread = LearningThread(self.resources.enter_context(shared_threads()))
+        self.resources.callback(thread.close)
+        return thread
 
     def _compile_in_background(self) -> None:
         if plays_with_actors(self.config):  # which compile for themselves

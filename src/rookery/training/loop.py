@@ -5,7 +5,8 @@
         +------------------------ evaluator <--------------------------+
 
 Who plays and who learns is chosen in `factory`: CPU threads, a GPU that is one iteration ahead of
-the host, actors in other processes; this process, a captured graph on a GPU, trainers.
+the host, actors in other processes; this process, a thread beside self-play, a captured graph on a
+GPU, trainers.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from rookery.nets import BackendChoice, NotFinite
 from rookery.replay import Rows, Window, count, write_shard
 from rookery.selfplay import Played, SelfPlayReport
 from rookery.selfplay import merge_reports as merge_played
+from rookery.training.overlap import Learn, LearningThread
 from rookery.training.progress import ActorStatus, Stopped
 from rookery.training.run import Run
 from rookery.training.self_players import Step
@@ -125,9 +127,14 @@ class TrainingLoop:
         learner: Learner,
         meter: StrengthMeter,
         *,
+        thread: LearningThread | None = None,
         scale: Check = lambda: None,
     ) -> None:
-        """`scale` may change the workers; it is called often, but not while the learner learns."""
+        """With `thread`, the updates that are due are made while the next games are played.
+
+        `scale` may change the workers; it is called often, but not while the learner learns.
+        """
+        self._thread = thread
         self.run, self.selfplay, self.window = run, selfplay, window
         self.given = run.folder.given_shards()
         self.learner, self.meter, self._scale = learner, meter, scale
@@ -158,10 +165,11 @@ class TrainingLoop:
         """Play, store, learn, publish the weights, record; measure and checkpoint when due."""
         is_complete = False
         while not is_complete:
-            step = self._play()
+            step = self._play_and_learn() if self._thread else self._play()
             self._store(step.played)
             self._take_given()
-            self._learn()
+            if self._thread is None or self.run.progress(more=1) >= 1.0:
+                self._learn()
             is_complete = step.is_complete
         self.run.iteration += 1
         self._publish()
@@ -255,31 +263,47 @@ class TrainingLoop:
 
     def _learn(self) -> None:
         """Make all updates that are due; those of a failed call are made again."""
-        while num_updates := int(max(self.rows_owed, 0) // self.learner.config.batch_size):
-            report = self._try(
-                partial(
-                    self.learner.learn,
-                    self.window,
-                    num_updates,
-                    progress=self.run.progress(),
-                    check=self._check_learning,
-                )
-            )
-            if report is not None:
-                self._learned.append(report)
-                self._show("learning", learned=report, rows_made=self.window.rows_made)
+        while learn := self._due_updates():
+            self._try(partial(learn, self._check_learning), since=self.learner.updates)
 
-    def _try(self, learn: Callable[[], LearnReport | None]) -> LearnReport | None:
-        """Return what `learn` returns, and charge its updates; if it fails, go back."""
-        before, failure = self.learner.updates, None
+    def _play_and_learn(self) -> Step:
+        """Play while the thread makes the updates that are due; if it fails, make them again."""
+        assert self._thread is not None
+        learn, before = self._due_updates(), self.learner.updates
+        if learn is None:
+            return self._play()
+        self._thread.start(learn)
         try:
-            return learn()
+            step = self._play()
+        except BaseException:
+            self._thread.stop()
+            raise
+        self._try(partial(self._thread.finish, self._check_learning), since=before)
+        self._learn()
+        return step
+
+    def _due_updates(self) -> Learn | None:
+        """Return a function that makes the updates that are due, None if there are none."""
+        num_updates = int(max(self.rows_owed, 0) // self.learner.config.batch_size)
+        if num_updates == 0:
+            return None
+        learn, progress = self.learner.learn, self.run.progress()
+        return lambda check: learn(self.window, num_updates, progress=progress, check=check)
+
+    def _try(self, learn: Callable[[], LearnReport | None], *, since: int) -> None:
+        """Keep the report of `learn`, or go back if it fails; charge the updates since `since`."""
+        report = failure = None
+        try:
+            report = learn()
         except FAILURES as error:
             failure = error
         finally:
-            self._charge(before)
-        self._go_back(failure)
-        return None
+            self._charge(since)
+        if failure is not None:
+            self._go_back(failure)
+        elif report is not None:
+            self._learned.append(report)
+            self._show("learning", learned=report, rows_made=self.window.rows_made)
 
     def _charge(self, before: int) -> None:
         """Count the updates made since update `before`; those that are lost are owed again."""
@@ -299,6 +323,7 @@ class TrainingLoop:
         before = self.learner.updates
         self.learner.restore(self._good_state.learner)
         self._charge(before)
+        self._learned = []
         if self._failures > self.learner.config.retries:
             self.stop()
             raise error
@@ -347,10 +372,9 @@ class TrainingLoop:
         """Store what is still in flight."""
         played = self.selfplay.drain()
         self._store(played)
-        learned = self._try(self.learner.drain)
-        if learned:
-            self._learned.append(learned)
-        if played or learned:
+        num_reports = len(self._learned)
+        self._try(self.learner.drain, since=self.learner.updates)
+        if played or len(self._learned) > num_reports:
             self._record()
 
     def _snapshot(self) -> Checkpoint:

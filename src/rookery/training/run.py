@@ -68,12 +68,12 @@ class Run:
         """Return the time that the run has taken so far, earlier sessions included."""
         return self._seconds_before + time.perf_counter() - self._begun
 
-    def progress(self) -> float:
-        """Return the share of the run that is done, from 0 to 1."""
+    def progress(self, *, more: int = 0) -> float:
+        """Return the share of the run that is done, from 0 to 1; with `more` iterations."""
         run, seconds = self.config.run, self.seconds()
         if run.minutes:
             seconds *= 60 * run.minutes / max(60 * run.minutes - self.reserve, 1e-9)
-        return run.progress(seconds, self.iteration)
+        return run.progress(seconds, self.iteration + more)
 
     def seconds_left(self) -> float:
         """Return the time that is left; infinity without a limit."""

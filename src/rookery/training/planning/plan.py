@@ -9,6 +9,7 @@ would waste the machine, the time or the memory.
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from math import ceil, log, sqrt
 from typing import Any
@@ -21,6 +22,7 @@ from rookery.games import Game
 from rookery.nets import NetConfig, count_parameters
 from rookery.replay import new_rows
 from rookery.training.config import Config
+from rookery.training.overlap import is_overlapped, shared_threads
 from rookery.training.planning.speed import learn_speed, play_speed
 from rookery.training.store.origin import new_net
 
@@ -153,10 +155,15 @@ class _Planner:
         self.game, self.recipe, self.device = game, config, device
         self.seconds = USED_SHARE * 60 * config.run.minutes
         self.simulations = _mean_simulations(config)
+        self._is_overlapped = is_overlapped(config, device)
         self._clock, self._deadline = clock, 0.0
 
     def plan(self) -> Plan:
         """Compile what the game needs, measure, and choose."""
+        with shared_threads() if self._is_overlapped else nullcontext():
+            return self._plan()
+
+    def _plan(self) -> Plan:
         first = self._try(self.recipe.net)
         shortest, longest = MEASURING_SECONDS
         share = MEASURING_SHARE * 60 * self.recipe.run.minutes
@@ -212,7 +219,8 @@ class _Planner:
 
     def _positions(self, played: float, learned: float, reuse: Choice) -> int:
         """Return how many positions are played in the time of the run."""
-        cost = self.simulations / played + float(reuse.value) / learned
+        playing, learning = self.simulations / played, float(reuse.value) / learned
+        cost = max(playing, learning) if self._is_overlapped else playing + learning
         return max(1, int(self.seconds / cost))
 
     def _reuse(self, learned: float, played: float) -> Choice:
@@ -220,8 +228,10 @@ class _Planner:
         wanted, playing = self.recipe.learning.reuse, self.simulations / played
         affordable = MAX_LEARNING_SHARE / (1 - MAX_LEARNING_SHARE) * playing * learned
         reuse = round(max(MIN_REUSE, min(wanted, affordable)), 1)
-        share = reuse / learned / (reuse / learned + playing)
-        return Choice("learning.reuse", reuse, f"learning then takes {share:.0%} of the time")
+        learning = reuse / learned
+        share = learning / (playing if self._is_overlapped else playing + learning)
+        time = "the time of self-play, beside it" if self._is_overlapped else "the time"
+        return Choice("learning.reuse", reuse, f"learning then takes {share:.0%} of {time}")
 
     def _net_choices(self, best: Trial) -> tuple[Choice, Choice]:
         per_weight = best.positions / best.weights
