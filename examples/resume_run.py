@@ -22,5 +22,5 @@ run = rk.open_run(run.path)
 run = run.resume(iterations=4)
 print("resumed:", run)
 
-for line in run.stats():
+for line in run.stats()[1:]:  # the first iteration only plays
     print(f"iteration {line['iteration']}: loss {line['learning']['losses']['total']:.2f}")

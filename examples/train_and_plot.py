@@ -21,5 +21,5 @@ right.plot(columns["iteration"], columns["selfplay.games"].cumsum())
 right.set(xlabel="iteration", title="games of self-play")
 figure.savefig("tictactoe.png", dpi=150)
 
-loss = columns["learning.losses.total"]
+loss = columns["learning.losses.total"][1:]  # the first iteration only plays
 print(f"{run}: loss from {loss[0]:.2f} to {loss[-1]:.2f}, plotted in tictactoe.png")

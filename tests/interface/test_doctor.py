@@ -13,8 +13,9 @@ def lengthen(run: Path, **learning: object) -> None:
     with open(run / "stats.jsonl", "w") as file:
         for number in range(20):
             line = lines[number % 2]
-            losses = {**line["learning"]["losses"], "total": 3.0 - number / 10, **learning}
-            changed = {**line["learning"], "losses": losses, "updates": 20}
+            learned = lines[1]["learning"]
+            losses = {**learned["losses"], "total": 3.0 - number / 10, **learning}
+            changed = {**learned, "losses": losses, "updates": 20}
             line = {**line, "iteration": number + 1, "seconds": float(number), "learning": changed}
             file.write(json.dumps(line) + "\n")
 

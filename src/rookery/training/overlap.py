@@ -13,6 +13,7 @@ import numba
 import torch
 
 from rookery.learning import LearnReport
+from rookery.training import parts
 from rookery.training.config import Config
 from rookery.training.scaling import plays_with_actors
 
@@ -24,7 +25,7 @@ Learn = Callable[[Check], LearnReport | None]
 def is_overlapped(config: Config, device: torch.device) -> bool:
     """Return whether one process plays and learns at the same time."""
     is_alone = config.learning.method == "single" and not plays_with_actors(config)
-    return device.type == "cpu" and is_alone and config.run.mode == "overlapped"
+    return is_alone and config.run.mode == "overlapped" and not parts.is_gpu(device)
 
 
 class _Interrupted(Exception):

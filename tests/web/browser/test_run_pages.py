@@ -255,7 +255,7 @@ def test_two_runs_are_compared(visit_run: Visit) -> None:
     with page.expect_download() as download:
         page.get_by_role("figure", name="Losses: total").get_by_role("button", name="CSV").click()
     lines = download.value.path().read_text().splitlines()
-    assert lines[0] == "series,iteration,value,low,high" and len(lines) == 1 + 2 + 40
+    assert lines[0] == "series,iteration,value,low,high" and len(lines) == 1 + 1 + 40
     with page.expect_download() as download:
         page.get_by_role("button", name="Save Losses: total as a picture").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
