@@ -37,6 +37,7 @@ from rookery.training.doctor import probes
 from rookery.training.doctor.diagnose import findings
 from rookery.training.doctor.evidence import Evidence
 from rookery.training.doctor.probes import Measured, Reliability, reliability_bins
+from rookery.training.doctor.speed import time_shares
 
 SHORT = [
     "run.minutes=0",
@@ -263,6 +264,18 @@ def test_crafted_lost_time_is_found(crafted: Crafted) -> None:
     found = by_name(crafted({"selfplay.seconds": 1e-3, "learning.rows_per_second": 1e9}))
     assert set(found) == {"lost-time"}
     assert "run.moves" in values(found["lost-time"])
+
+
+def test_of_self_play_and_learning_side_by_side_the_longer_one_counts(healthy: RunFolder) -> None:
+    lines = [deepcopy(line) for line in Stats(healthy.path).lines() if line["kind"] == "iteration"]
+    for number, line in enumerate(lines):
+        put(line, "seconds", float(number))
+        put(line, "selfplay.seconds", 0.9)
+        put(line, "learning.rows", 70)
+        put(line, "learning.rows_per_second", 100)
+    shares = time_shares(Evidence(healthy.config, lines))
+    assert shares["self-play"] == pytest.approx(0.9) and shares["learning"] == pytest.approx(0.7)
+    assert shares["anything else"] == pytest.approx(0.1)
 
 
 def test_crafted_measurements_are_lost_time_except_the_first_which_compiles(

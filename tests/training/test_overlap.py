@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 from typing import Any
 
 import numba
@@ -78,23 +78,24 @@ def test_a_run_that_stops_while_both_work_waits_for_the_update_under_way(
     tiny_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = new_run(tmp_path / "run", tiny_config)
-    working, began, clip = [0], Event(), Learner._clip
+    began, goes_on, ended, clip = Event(), Event(), Event(), Learner._clip
 
     def update(learner: Learner) -> Any:
+        """Make an update; the first one lasts until some time after the run was stopped."""
         began.set()
-        working[0] += 1
+        assert goes_on.wait(SECONDS)
         norm = clip(learner)
-        working[0] -= 1
+        ended.set()
         return norm
 
     def stop(progress: Progress) -> None:
-        if (progress.phase, progress.iteration) == ("self-play", 2):
-            assert began.wait(SECONDS)
+        if progress.phase == "self-play" and began.is_set():
+            Timer(0.3, goes_on.set).start()
             raise Stopped
 
     monkeypatch.setattr(Learner, "_clip", update)
     last = train(folder, stop)
-    assert (last.iteration, working) == (2, [0])
+    assert last.iteration == 1 and ended.is_set()
     monkeypatch.undo()
     train(RunFolder(folder.path), lambda progress: None)
     assert len(updates_of_iterations(folder.path)) == 6
