@@ -1,15 +1,20 @@
 """Compiled code is cached on disk, and never used after an edit."""
 
 import json
+import math
 import os
 import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
+import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
+from numba.core.runtime import _nrt_python, rtsys
+from numpy.typing import NDArray
 
 import rookery
 from rookery.base import compiled, interpreted
@@ -108,6 +113,80 @@ def test_functions_defined_interpreted_stay_plain_python() -> None:
             return number + 1
 
     assert not hasattr(plain, "py_func") and plain(1) == 2
+
+
+class Tables(NamedTuple):
+    """Many arrays, as a tree is."""
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    c: NDArray[np.float64]
+    d: NDArray[np.float64]
+
+
+@compiled
+def sums_of_products(tables: Tables, row: int) -> float:
+    """Take too much code for a compiler to copy it by its own choice."""
+    total = 0.0
+    for i in range(tables.a.shape[1]):
+        for j in range(tables.b.shape[1]):
+            total += tables.a[row, i] * tables.b[row, j] - tables.c[i, j]
+            if tables.d[j, i] > total:
+                tables.d[j, i] = total
+            for k in range(i, j):
+                tables.c[k, j] += math.sin(tables.a[k, i] * tables.d[k, j])
+    return total
+
+
+def test_functions_that_kernels_call_are_part_of_their_code() -> None:
+    @compiled
+    def kernel(tables: Tables) -> float:
+        return sums_of_products(tables, 0) - sums_of_products(tables, 1)
+
+    tables = Tables(*(np.ones((3, 3)) for _ in Tables._fields))
+    assert kernel(tables) != 0
+    (code,) = kernel.inspect_llvm().values()  # type: ignore[attr-defined]
+    calls = [line for line in code.splitlines() if " call " in line]
+    assert calls and not any("sums_of_products" in line for line in calls)
+
+
+@compiled
+def make(count: int) -> NDArray[np.float64]:
+    """Return a new array."""
+    return np.ones(count)
+
+
+@compiled
+def tail(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a part of an array."""
+    return array[1:]
+
+
+@compiled
+def add_up(array: NDArray[np.float64], rows: NDArray[np.int64]) -> float:
+    """Make arrays in four ways, and read parts of others."""
+    made, chosen, sums = make(len(array)), array[rows], array + array
+    return float(tail(made)[0] + tail(array)[1] + chosen[0] + sums[0] + tail(tail(chosen))[0])
+
+
+def test_arrays_that_inner_functions_make_or_return_are_counted() -> None:
+    @compiled
+    def kernel(array: NDArray[np.float64], rows: NDArray[np.int64]) -> float:
+        total = 0.0
+        for _ in range(1000):
+            total += add_up(array, rows) + tail(array)[0]
+        return total
+
+    array, rows = np.ones(50), np.arange(4)
+    _nrt_python.memsys_enable_stats()
+    references = sys.getrefcount(array)
+    assert kernel(array, rows) == 7000
+    stats = rtsys.get_allocation_stats()
+    assert sys.getrefcount(array) == references
+    before = stats.alloc - stats.free
+    kernel(array, rows)
+    stats = rtsys.get_allocation_stats()
+    assert stats.alloc - stats.free == before and stats.alloc >= 3000
 
 
 def test_interpreted_ends_after_an_error() -> None:

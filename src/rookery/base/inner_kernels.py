@@ -5,16 +5,28 @@ arguments, optimised, and as machine code. A function that only other kernels ca
 this: the outermost kernel contains its code and is optimised as a whole. So each kernel here has
 two forms, each compiled when it is first needed: one for calls from Python, and one for kernels.
 
+The second form is always inlined, and does not count references to arrays: a call with a tuple of
+arrays, such as a tree, would pass more than a hundred words and count every array twice, which
+takes longer than most of these functions.
+
 This uses parts of Numba that may change with its versions; `compiled` imports it with tested ones
 only.
 """
 
 from typing import Any
 
-from numba.core import compiler
+from llvmlite.binding import Linkage
+from numba.core import compiler, compiler_machinery
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.types import Array, ArrayIterator, BaseTuple  # type: ignore[attr-defined]
+
+READING = ("getitem", "static_getitem", "getiter", "iternext")
+"""Operations that return parts of their operands."""
+BORROWED = (Array, BaseTuple, ArrayIterator)
+"""Types of values that a function may take apart without counting."""
 
 
 def compile_apart(function: Any) -> None:
@@ -58,6 +70,9 @@ class _LlvmLibrary(JITCodeLibrary):  # type: ignore[misc]
         """Leave it as it is: the libraries that contain it are optimised."""
 
     def _finalize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.add_function_attribute("alwaysinline")
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
@@ -78,5 +93,50 @@ class _LlvmCompiler(_FunctionCompiler):  # type: ignore[misc]
             flags=flags,
             locals=self.locals,
             library=_LlvmLibrary(target.codegen(), self.py_func.__qualname__),
-            pipeline_class=self.pipeline_class,
+            pipeline_class=_Pipeline,
         )
+
+
+class _Pipeline(compiler.CompilerBase):  # type: ignore[misc]
+    def define_pipelines(self) -> list[Any]:
+        """Return Numba's passes, and the one that turns reference counts off."""
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_StopCounting, NopythonRewrites)
+        passes.finalize()
+        return [passes]
+
+
+@compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)
+class _StopCounting(compiler_machinery.FunctionPass):  # type: ignore[misc]
+    """Count no references in functions that only read and write the arrays of their arguments."""
+
+    _name = "stop_counting"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        if not _makes_references(state):
+            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        return False
+
+
+def _makes_references(state: Any) -> bool:
+    """Return whether a function returns counted values, such as arrays, or gets them from calls."""
+
+    def is_counted(each: Any) -> bool:
+        return bool(state.targetctx.data_model_manager[each].contains_nrt_meminfo())
+
+    made = [
+        signature.return_type
+        for expression, signature in state.calltypes.items()
+        if signature is not None and not _only_reads(expression, signature)
+    ]
+    others = [each for each in state.typemap.values() if not isinstance(each, BORROWED)]
+    return any(map(is_counted, [state.return_type, *made, *others]))
+
+
+def _only_reads(expression: Any, signature: Any) -> bool:
+    """Return whether the result belongs to the operands; an array as index makes a new array."""
+    is_view = getattr(expression, "op", "") in READING
+    return is_view and not any(isinstance(each, Array) for each in signature.args[1:])
