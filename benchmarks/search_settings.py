@@ -173,7 +173,7 @@ class AnalysisPlayer:
             config=self._variant.search,
             max_nodes=self._nodes + SPARE_NODES,
             leaves=self._variant.leaves,
-            proof_plies=self._variant.search.proof_plies,
+            proof_nodes=self._variant.search.proof_nodes,
         )
 
 

@@ -29,7 +29,7 @@ def search_all(rules: Game, roots: Any, *, simulations: int, is_short: bool = Fa
             search = CpuSearch(
                 rules,
                 toy.hashed(rules.num_actions),
-                config=SearchConfig(method=method),
+                config=SearchConfig(method=method, proof_nodes=40),
                 num_games=len(roots),
                 max_simulations=simulations,
                 explore=explore,

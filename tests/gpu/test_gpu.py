@@ -29,14 +29,14 @@ def device() -> torch.device:
     return torch.device("cuda", 0)
 
 
-@pytest.mark.parametrize("proof_plies", [0, 3])
+@pytest.mark.parametrize("proof_nodes", [0, 50])
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 def test_searches_on_both_devices_agree(
-    method: str, proof_plies: int, device: torch.device
+    method: str, proof_nodes: int, device: torch.device
 ) -> None:
     linear = Linear(RULES.planes_shape, RULES.num_actions)
     options: dict[str, Any] = {
-        "config": SearchConfig(method=method, proof_plies=proof_plies),
+        "config": SearchConfig(method=method, proof_nodes=proof_nodes),
         "num_games": 256,
         "max_simulations": 48,
         "explore": True,

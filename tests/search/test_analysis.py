@@ -60,10 +60,10 @@ def root_visits(search: AnalysisSearch) -> int:
     return int(search.tree.edges[0, root.first_edge :][: root.num_edges]["visits"].sum())
 
 
-@pytest.mark.parametrize("proof_plies", [0, 1, 3])
-def test_one_leaf_per_batch_equals_the_batched_search(proof_plies: int) -> None:
-    evaluator, config = toy.hashed(7), SearchConfig(method="puct", proof_plies=proof_plies)
-    options: dict[str, Any] = {"evaluator": evaluator, "config": config, "proof_plies": proof_plies}
+@pytest.mark.parametrize("proof_nodes", [0, 8, 300])
+def test_one_leaf_per_batch_equals_the_batched_search(proof_nodes: int) -> None:
+    evaluator, config = toy.hashed(7), SearchConfig(method="puct", proof_nodes=proof_nodes)
+    options: dict[str, Any] = {"evaluator": evaluator, "config": config, "proof_nodes": proof_nodes}
     search, board = new_analysis(CONNECT4, "4453", leaves=1, **options)
     search.grow(150)
     batched = CpuSearch(

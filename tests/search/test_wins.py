@@ -38,7 +38,7 @@ def new_search(rules: Game, positions: list[str], simulations: int, **options: A
 
     settings = {"explore": False, "seed": 0, "max_simulations": simulations} | options
     chosen = {
-        name: settings.pop(name) for name in ("method", "prove", "proof_plies") if name in settings
+        name: settings.pop(name) for name in ("method", "prove", "proof_nodes") if name in settings
     }
     config = SearchConfig(**chosen)
     search = CpuSearch(rules, evaluate, config=config, num_games=len(positions), **settings)
@@ -136,28 +136,28 @@ def test_a_batched_search_finds_wins_in_new_positions(explore: bool) -> None:
     """All moves but one allow a win: each is proved to lose when it is visited first."""
     rules, (position, proved) = load_game("connect4"), ALLOWED["connect4"]
     lost = [rules.read_move(rules.position(position), move) for move in proved]
-    for proof_plies in (0, 1):
-        options = {"method": "gumbel", "explore": explore, "proof_plies": proof_plies}
+    for proof_nodes in (0, 7):
+        options = {"method": "gumbel", "explore": explore, "proof_nodes": proof_nodes}
         search = new_search(rules, [position, position], 14, **options)
         search.run(14)
         edges = search.tree.edges[1, : search.tree.nodes[1, 0].num_edges]
         visited = edges[(edges["visits"] == 1) & np.isin(edges["action"], lost)]
         assert len(visited) > 0
-        assert all((visited["proof"] == LOSS) == (proof_plies > 0))
+        assert all((visited["proof"] == LOSS) == (proof_nodes > 0))
 
 
 @pytest.mark.parametrize("name", ALLOWED)
 def test_positions_with_a_winning_move_are_not_evaluated(name: str) -> None:
     rules, (position, _) = load_game(name), ALLOWED[name]
     evaluations = []
-    for proof_plies in (0, 1):
+    for proof_nodes in (0, 7):
         search = AnalysisSearch(
             rules,
             toy.uniform(rules.num_actions),
             config=SearchConfig(),
             max_nodes=1000,
             leaves=1,
-            proof_plies=proof_plies,
+            proof_nodes=proof_nodes,
         )
         board = Board(rules, rules.position(position))
         search.set_position(board.state, board.repetitions)
@@ -167,7 +167,7 @@ def test_positions_with_a_winning_move_are_not_evaluated(name: str) -> None:
 
 
 def test_wins_are_not_looked_for_without_proofs() -> None:
-    assert SearchConfig(prove=False, proof_plies=3).used_proof_plies == 0
+    assert not SearchConfig(prove=False, proof_nodes=3).proves_leaves
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -29,7 +29,7 @@ def play(name: str, simulations: int, moves: int, games: int = 16, **search: Any
         ("tictactoe", 20, {"method": "gumbel"}),
         ("tictactoe", 20, {"method": "puct", "policy_temperature": 2.0}),
         ("tictactoe", 20, {"method": "gumbel", "prove": False}),
-        ("connect4", 40, {"method": "gumbel", "proof_plies": 3}),
+        ("connect4", 40, {"method": "gumbel", "proof_nodes": 50}),
         ("chess", 200, {"method": "gumbel"}),
     ],
 )

@@ -17,15 +17,15 @@ POSITIONS = {"connect4": ["", "44", "112233", "1122"], "tictactoe": ["", "5", "5
 
 
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
-@pytest.mark.parametrize(("explore", "proof_plies"), [(False, 0), (True, 0), (True, 3)])
+@pytest.mark.parametrize(("explore", "proof_nodes"), [(False, 0), (True, 0), (True, 50)])
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
 def test_cpu_and_gpu_searches_agree(
-    name: str, method: str, explore: bool, proof_plies: int
+    name: str, method: str, explore: bool, proof_nodes: int
 ) -> None:
     game, simulations = load_game(name), 12
     linear = Linear(game.planes_shape, game.num_actions)
     options: dict[str, Any] = {
-        "config": SearchConfig(method=method, proof_plies=proof_plies, policy_temperature=2.0),
+        "config": SearchConfig(method=method, proof_nodes=proof_nodes, policy_temperature=2.0),
         "num_games": 4,
         "max_simulations": simulations,
         "explore": explore,

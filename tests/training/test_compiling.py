@@ -30,7 +30,9 @@ def test_kernels_are_noted_for_the_types_with_which_self_play_calls_them() -> No
     assert names[0] == "restart" and first < names.index("decide") < last
     for kernel, types in calls:
         kernel.compile(types)
-    kernels = vars(cpu_search.bind(GAME.rules, "gumbel", proof_plies=0)) | vars(bind(GAME.rules))
+    kernels = vars(cpu_search.bind(GAME.rules, "gumbel", proves_leaves=False)) | vars(
+        bind(GAME.rules)
+    )
     before = {name: len(kernels[name].signatures) for name in names}
     play_a_little()
     assert {name: len(kernels[name].signatures) for name in names} == before

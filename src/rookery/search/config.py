@@ -8,8 +8,7 @@ import numpy as np
 from rookery.base import Ranges, UnknownName, check_ranges
 
 METHODS = ("gumbel", "puct")
-MAX_PROOF_PLIES = 5
-"""A scratch node of each tree is kept for each of these plies."""
+MAX_PROOF_NODES = 10**6
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class SearchConfig:
         "policy_temperature": (0.01, 100),
         "noise_alpha": (1e-6, 10**6),
         "noise_fraction": (0, 1),
-        "proof_plies": (0, MAX_PROOF_PLIES),
+        "proof_nodes": (0, MAX_PROOF_NODES),
     }
 
     method: str = "gumbel"
@@ -51,9 +50,9 @@ class SearchConfig:
     """puct: share of that noise in the root's priors."""
     prove: bool = True
     """Back up proved wins, draws and losses as exact values."""
-    proof_plies: int = 0
-    """With `prove`: all lines of so many plies are played from a new position before the network
-    is asked. 1 finds moves that win at once, 2 that all moves lose, 3 wins in two moves."""
+    proof_nodes: int = 0
+    """With `prove`: maximum number of positions played ahead of a new one, to prove it by the rules
+    alone before the network is asked; 0 = none."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -61,9 +60,9 @@ class SearchConfig:
         check_ranges("search", self, self.RANGES)
 
     @property
-    def used_proof_plies(self) -> int:
-        """`proof_plies`, or 0 without proofs; it decides how kernels are compiled."""
-        return self.proof_plies if self.prove else 0
+    def proves_leaves(self) -> bool:
+        """Whether new positions are proved by playing ahead; kernels are compiled for it."""
+        return self.prove and self.proof_nodes > 0
 
     def settings(self, *, explore: bool) -> "Settings":
         """Return the settings for kernels; without `explore` the root gets no noise."""
@@ -81,6 +80,7 @@ class SearchConfig:
             noise_fraction=np.float32(self.noise_fraction if explore else 0.0),
             gumbel_scale=np.float32(1.0 if explore else 0.0),
             prove=self.prove,
+            proof_nodes=self.proof_nodes,
         )
 
 
@@ -113,3 +113,4 @@ class Settings(NamedTuple):
     noise_fraction: np.float32
     gumbel_scale: np.float32
     prove: bool
+    proof_nodes: int

@@ -23,14 +23,14 @@ NO_ACTION = -1
 
 
 @cache
-def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proves_leaves: bool) -> ModuleType:
     """Return the steps of `simulate.bind` as loops over games.
 
     The steps of a simulation run on all threads. Those of a move run on one: they take little time,
     and parallel loops take seconds to compile. The casts give every index one type, so that each
     function is compiled once.
     """
-    one = simulate.bind(rules, method, proof_plies=proof_plies)
+    one = simulate.bind(rules, method, proves_leaves=proves_leaves)
 
     @compiled
     def follow(tree, actions):  # type: ignore[no-untyped-def]
@@ -71,7 +71,7 @@ def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
     functions = [follow, begin, descend, write_planes, ascend, prove_terminal_moves, decide]
-    return namespace(f"{rules.__name__}.search.{method}.{proof_plies}.cpu", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{proves_leaves}.cpu", functions)
 
 
 class CpuSearch:
@@ -91,12 +91,19 @@ class CpuSearch:
         """Positions evaluated by the network so far, and calls of it."""
         self.config, num_games = options["config"], options["num_games"]
         self.max_simulations = options["max_simulations"]
-        self.tree = new_tree(game, num_games, self.max_simulations, is_followed=is_followed)
+        self.tree = new_tree(
+            game,
+            num_games,
+            self.max_simulations,
+            proves_leaves=self.config.proves_leaves,
+            is_followed=is_followed,
+        )
         self.tree.streams[:] = seeds(num_games, options["seed"], "search")
         self._settings = self.config.settings(explore=options["explore"])
         self._proves_terminal_moves = self.config.prove and not options["explore"]
-        proof_plies = self.config.used_proof_plies
-        self._kernels = bind(game.rules, self.config.method, proof_plies=proof_plies)
+        self._kernels = bind(
+            game.rules, self.config.method, proves_leaves=self.config.proves_leaves
+        )
         self._planes = np.zeros((num_games, *game.planes_shape), np.float32)
 
     @property

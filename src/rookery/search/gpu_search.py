@@ -42,9 +42,9 @@ A step takes as long as its slowest game; the limit keeps one game from delaying
 
 
 @cache
-def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proves_leaves: bool) -> ModuleType:
     """Return the steps of `simulate.bind` as kernels with one thread per game."""
-    one = simulate.bind(rules, method, proof_plies=proof_plies)
+    one = simulate.bind(rules, method, proves_leaves=proves_leaves)
 
     @kernel
     def begin(tree, settings, roots, simulations, num_games):  # type: ignore[no-untyped-def]
@@ -88,7 +88,7 @@ def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
             scatter_by_action(tree, np.int64(g), out.policy, policy, visits)
 
     functions = [begin, descend, write_planes, ascend, prove_terminal_moves, decide]
-    return namespace(f"{rules.__name__}.search.{method}.{proof_plies}.gpu", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{proves_leaves}.gpu", functions)
 
 
 class GpuTrees:
@@ -102,10 +102,10 @@ class GpuTrees:
         self.max_simulations = options["max_simulations"]
         self.settings = self.config.settings(explore=options["explore"])
         self.proves_terminal_moves = self.config.prove and not options["explore"]
-        proof_plies = self.config.used_proof_plies
-        self.kernels = bind(game.rules, self.config.method, proof_plies=proof_plies)
+        proves_leaves = self.config.proves_leaves
+        self.kernels = bind(game.rules, self.config.method, proves_leaves=proves_leaves)
         self.device = device = evaluator.device
-        arrays = layout(game, num_games, self.max_simulations)
+        arrays = layout(game, num_games, self.max_simulations, proves_leaves=proves_leaves)
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, options["seed"], "search"))
         cells = torch.arange(game.num_actions) if evaluator.cells is None else evaluator.cells

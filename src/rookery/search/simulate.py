@@ -210,19 +210,19 @@ def bind_play(rules: ModuleType) -> ModuleType:
     return namespace(f"{rules.__name__}.search.play", [play_move])
 
 
-def bind_leaf(rules: ModuleType, method_module: ModuleType, *, proof_plies: int) -> ModuleType:
+def bind_leaf(rules: ModuleType, method_module: ModuleType, *, proves_leaves: bool) -> ModuleType:
     """Bind `add_leaf`, `expand`, `prove_terminal_moves` and `write_planes`."""
     play = bind_play(rules)
-    proving = proofs.bind(rules, play, proof_plies)
+    proving = proofs.bind(rules, play, proves_leaves=proves_leaves)
 
     @compiled
-    def add_leaf(tree, g):  # type: ignore[no-untyped-def]
+    def add_leaf(tree, settings, g):  # type: ignore[no-untyped-def]
         """Return a new leaf with the position after the last move of the path."""
         step = tree.path[g, tree.searches[g].path_length - 1]
         parent, edge = np.int64(step.node), np.int64(step.edge)
         node = add_node(tree, g, parent, edge)
         play.play_move(tree, g, parent, np.int64(tree.edges[g, edge].action), node)
-        proving.prove_leaf(tree, g, node)
+        proving.prove_leaf(tree, settings, g, node)
         return node
 
     @compiled
@@ -267,18 +267,18 @@ def bind_leaf(rules: ModuleType, method_module: ModuleType, *, proof_plies: int)
         rules.planes(tree.states[g, tree.searches[g].leaf], out)
 
     functions = [add_leaf, expand, prove_terminal_moves, write_planes]
-    name = f"{rules.__name__}.search.{method_module.__name__}.leaf.{proof_plies}"
+    name = f"{rules.__name__}.search.{method_module.__name__}.leaf.{proves_leaves}"
     return namespace(name, functions)
 
 
-def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proves_leaves: bool) -> ModuleType:
     """Bind `begin`, `descend`, `write_planes`, `ascend` and `decide`.
 
     Also `prove_terminal_moves`, for searches that play.
     """
     method_module = METHOD_MODULES[method]
     steps = bind_method(method_module)
-    leaf = bind_leaf(rules, method_module, proof_plies=proof_plies)
+    leaf = bind_leaf(rules, method_module, proves_leaves=proves_leaves)
     repetitions = bind_repetition_checks(rules)
 
     @compiled
@@ -301,7 +301,7 @@ def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
             limit -= 1
             node = steps.select_leaf(tree, settings, table, g)
             if node == UNVISITED:
-                node = leaf.add_leaf(tree, g)
+                node = leaf.add_leaf(tree, settings, g)
             tree.searches[g].leaf = node
             proof = tree.nodes[g, node].proof
             if proof != ONGOING:
@@ -319,4 +319,4 @@ def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
         back_up_leaf(tree, settings, g)
 
     functions = [begin, descend, leaf.write_planes, ascend, leaf.prove_terminal_moves, steps.decide]
-    return namespace(f"{rules.__name__}.search.{method}.{proof_plies}", functions)
+    return namespace(f"{rules.__name__}.search.{method}.{proves_leaves}", functions)

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from rookery.base import Index, Number, compiled
 from rookery.games import LOSS, ONGOING, Game, Repetitions, States
-from rookery.search.config import MAX_PROOF_PLIES, Settings
+from rookery.search.config import Settings
 
 UNVISITED = -1
 LOWEST_SCORE = np.float32(-1e30)  # the score of a move that must not be chosen
 EDGES_PER_NODE = 64
 """Average number of edges per node, besides the root's; one position may have more moves."""
+MAX_PROOF_PLIES = 16
 ROOT = np.int64(0)  # typed, because a literal would compile its callees again
 
 NODE = np.dtype(
@@ -33,6 +34,7 @@ NODE = np.dtype(
         ("value", np.float32),  # of the network, for the player to move
         ("draw", np.float32),  # draw probability of the network
         ("proof", np.int32),  # ONGOING, or the proved WIN, DRAW or LOSS for the player to move
+        ("proof_plies", np.int32),  # to the end of the game, if `prove_leaf` proved a win or loss
     ],
     align=True,  # a GPU reads whole words
 )
@@ -61,6 +63,14 @@ SEARCH = np.dtype(
     align=True,
 )
 STEP = np.dtype([("node", np.int32), ("edge", np.int32)], align=True)
+LINE = np.dtype(
+    [
+        ("count", np.int32),  # of its moves
+        ("index", np.int32),  # of the move that is tried
+        ("settled_by", np.int32),  # the move that settled the last position at this ply
+    ],
+    align=True,
+)
 
 
 class Tree(NamedTuple):
@@ -73,7 +83,8 @@ class Tree(NamedTuple):
     path: [G, depth] STEP records, the path of the current simulation.
     noise: [G, L] Gumbel or Dirichlet noise of the root's edges.
     scores: [G, L] scratch, one number per edge of a node.
-    legal: [G, D, L] scratch for the legal actions of a position and of those looked ahead to.
+    legal: [G, 1 + D, L] scratch for the legal actions of a position and of those played ahead.
+    line: [G, D] LINE records, the moves that are played ahead of a leaf; D is 0 without proofs.
     streams: [G] states of the random generator `base.uniform`.
     keys: [G, N] position keys; [G, 1] if the positions of the game never repeat.
     past: [G, window] keys of the positions played before the roots.
@@ -89,6 +100,7 @@ class Tree(NamedTuple):
     noise: NDArray[np.float32]
     scores: NDArray[np.float32]
     legal: NDArray[np.int32]
+    line: NDArray[Any]
     streams: NDArray[np.uint64]
     keys: NDArray[np.uint64]
     past: NDArray[np.uint64]
@@ -102,7 +114,12 @@ Layout = tuple[tuple[Any, tuple[int, ...]], ...]
 
 
 def layout(
-    game: Game, num_games: int, max_simulations: int, *, is_followed: bool = False
+    game: Game,
+    num_games: int,
+    max_simulations: int,
+    *,
+    proves_leaves: bool,
+    is_followed: bool = False,
 ) -> Layout:
     """Return the arrays of `num_games` searches; the last nodes are scratch nodes.
 
@@ -110,7 +127,8 @@ def layout(
     `is_followed` there is space for the nodes of the search before, too.
     """
     expanded = max_simulations * (2 if is_followed else 1)
-    scratch, legal = 1 + MAX_PROOF_PLIES, game.max_legal
+    line = MAX_PROOF_PLIES if proves_leaves else 0
+    scratch, legal = 1 + line, game.max_legal
     nodes = 1 + expanded + scratch
     edges = legal + expanded * min(legal, EDGES_PER_NODE)
     has_keys = hasattr(game.rules, "key")
@@ -123,6 +141,7 @@ def layout(
         (np.float32, (num_games, legal)),
         (np.float32, (num_games, legal)),
         (np.int32, (num_games, scratch, legal)),
+        (LINE, (num_games, line)),
         (np.uint64, (num_games,)),
         (np.uint64, (num_games, nodes if has_keys else 1)),
         (np.uint64, (num_games, game.repetition_window)),
@@ -132,10 +151,17 @@ def layout(
 
 
 def new_tree(
-    game: Game, num_games: int, max_simulations: int, *, is_followed: bool = False
+    game: Game,
+    num_games: int,
+    max_simulations: int,
+    *,
+    proves_leaves: bool,
+    is_followed: bool = False,
 ) -> Tree:
-    """Return empty trees in host memory."""
-    arrays = layout(game, num_games, max_simulations, is_followed=is_followed)
+    """Return empty trees in host memory; see `layout`."""
+    arrays = layout(
+        game, num_games, max_simulations, proves_leaves=proves_leaves, is_followed=is_followed
+    )
     tree = Tree(*(_zeros(np.dtype(dtype), shape) for dtype, shape in arrays))
     tree.cells[:] = np.arange(game.num_actions)
     return tree
@@ -161,12 +187,13 @@ def reset_tree(tree: Tree, g: Index) -> None:
     search.leaf = 0
     tree.nodes[g, 0].num_edges = 0
     tree.nodes[g, 0].proof = ONGOING
+    tree.nodes[g, 0].proof_plies = 0
 
 
 @compiled
 def capacity(tree: Tree) -> Index:
     """Return the number of nodes of a tree, which is also the index of its scratch node."""
-    return np.int64(tree.nodes.shape[1] - 1 - MAX_PROOF_PLIES)
+    return np.int64(tree.nodes.shape[1] - 1 - tree.line.shape[1])
 
 
 @compiled
@@ -182,6 +209,7 @@ def add_node(tree: Tree, g: Index, parent: Index, edge: Index) -> Index:
         tree.nodes[g, node].parent = parent
         tree.nodes[g, node].edge = edge
     tree.nodes[g, node].num_edges = 0
+    tree.nodes[g, node].proof_plies = 0
     return node
 
 

@@ -104,7 +104,7 @@ class GpuSelfPlay:
             max_simulations=config.max_simulations(),
             seed=seed,
         )
-        self._kernels = bind(game.rules, search.method, proof_plies=search.used_proof_plies)
+        self._kernels = bind(game.rules, search.method, proves_leaves=search.proves_leaves)
         self._is_done = zeros(self._device, np.bool_, config.games)
         self._positions = torch.zeros(config.games, dtype=torch.int64, device=self._device)
         self._longest = max(MIN_ROWS, config.longest_game(game))

@@ -51,9 +51,9 @@ class Arena(NamedTuple):
     """[G] positions searched so far."""
 
 
-def _bind_steps(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
-    search, play = bind_simulation(rules, method, proof_plies=proof_plies), bind_one(rules)
-    name = f"{rules.__name__}.{method}.{proof_plies}"
+def _bind_steps(rules: ModuleType, method: str, *, proves_leaves: bool) -> ModuleType:
+    search, play = bind_simulation(rules, method, proves_leaves=proves_leaves), bind_one(rules)
+    name = f"{rules.__name__}.{method}.{proves_leaves}"
 
     @compiled
     def begin(arena, g):  # type: ignore[no-untyped-def]
@@ -88,10 +88,10 @@ def _bind_steps(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleTy
 
 
 @cache
-def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
+def bind(rules: ModuleType, method: str, *, proves_leaves: bool) -> ModuleType:
     """Return `begin`, `find_done`, `step`, `renew` and `collect` as kernels, for one game."""
-    search = bind_simulation(rules, method, proof_plies=proof_plies)
-    one = _bind_steps(rules, method, proof_plies=proof_plies)
+    search = bind_simulation(rules, method, proves_leaves=proves_leaves)
+    one = _bind_steps(rules, method, proves_leaves=proves_leaves)
 
     @kernel
     def begin(arena):  # type: ignore[no-untyped-def]
@@ -141,4 +141,4 @@ def bind(rules: ModuleType, method: str, *, proof_plies: int) -> ModuleType:
                     cuda.atomic.max(used, 1, first + finished)
 
     kernels = [begin, find_done, step, renew, collect]
-    return namespace(f"{rules.__name__}.{method}.{proof_plies}.selfplay_kernels", kernels)
+    return namespace(f"{rules.__name__}.{method}.{proves_leaves}.selfplay_kernels", kernels)

@@ -23,9 +23,8 @@ Calls = list[tuple[Any, tuple[Any, ...]]]
 def kernel_calls(game: Game, config: SelfPlayConfig, search: SearchConfig) -> Calls:
     """Return the kernels of self-play in the order of a move, called by games that do nothing."""
     outputs = np.zeros((2, game.num_actions), np.float32), np.zeros((2, 3), np.float32)
-    proof_plies = search.used_proof_plies
-    steps = bind_cpu_search(game.rules, search.method, proof_plies=proof_plies), bind(game.rules)
-    with _noted_calls(steps) as calls:
+    searching = bind_cpu_search(game.rules, search.method, proves_leaves=search.proves_leaves)
+    with _noted_calls((searching, bind(game.rules))) as calls:
         selfplay = CpuSelfPlay(
             game,
             lambda planes: outputs,

@@ -49,13 +49,14 @@ def connect4_laptop() -> Config:
             minutes=60, moves=16, checkpoint_every=5, strength_every=25, inference="fastest"
         ),
         net=NetConfig(width=64, depth=4),
-        search=SearchConfig(c_scale=0.5, proof_plies=1),
+        search=SearchConfig(c_scale=0.5, proof_nodes=2000),
         selfplay=SelfPlayConfig(
             games=256,
             simulations="16, 32@0.15, 64@0.7",
             temperature_plies=10,
             opening_share=0.95,
             opening_plies=24,
+            resign=0.99,
         ),
         replay=ReplayConfig(window_min=20_000, window_max=1_000_000),
         learning=LearningConfig(
@@ -80,12 +81,13 @@ def connect4_gpu() -> Config:
             minutes=5, moves=8, checkpoint_every=10, strength_every=20, strength_simulations=100
         ),
         net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
-        search=replace(laptop.search, proof_plies=0),
+        search=replace(laptop.search, proof_nodes=0),
         selfplay=replace(
             laptop.selfplay,
             games=8192,
             simulations="16, 32@0.1, 64@0.35, 100@0.7",
             misjudged_share=0.4,
+            resign=0.0,
         ),
         replay=ReplayConfig(window_min=300_000, window_max=4_000_000),
         learning=replace(laptop.learning, batch_size=2048, learning_rate=4e-3),

@@ -105,9 +105,9 @@ def count_simulation(tree: Tree, batch: LeafBatch) -> None:
 
 
 @cache
-def bind(rules: ModuleType, *, proof_plies: int) -> ModuleType:
+def bind(rules: ModuleType, *, proves_leaves: bool) -> ModuleType:
     """Bind `begin`, `gather`, `ascend` and `prove_terminal_moves` of one PUCT tree."""
-    one = simulate.bind(rules, "puct", proof_plies=proof_plies)
+    one = simulate.bind(rules, "puct", proves_leaves=proves_leaves)
 
     @compiled
     def begin(tree, settings, batch, planes):  # type: ignore[no-untyped-def]
@@ -140,4 +140,4 @@ def bind(rules: ModuleType, *, proof_plies: int) -> ModuleType:
         batch.counters[EVALUATIONS] += logits.shape[0]
 
     functions = [begin, gather, ascend, one.prove_terminal_moves]
-    return namespace(f"{rules.__name__}.search.leaf_batch.{proof_plies}", functions)
+    return namespace(f"{rules.__name__}.search.leaf_batch.{proves_leaves}", functions)

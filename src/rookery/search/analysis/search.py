@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 from rookery.base import Index
 from rookery.games import ONGOING, Action, Game, Repetitions, State
 from rookery.search.analysis import leaf_batch, reroot
+from rookery.search.analysis.proved_lines import ProvedLines
 from rookery.search.analysis.variations import Variation, read_variations
 from rookery.search.config import SearchConfig
 from rookery.search.protocols import DeviceEvaluator, Evaluator
 from rookery.search.simulate import soften_priors
-from rookery.search.tree import ROOT, UNVISITED, edges_of, layout, new_tree
+from rookery.search.tree import ROOT, UNVISITED, capacity, edges_of, layout, new_tree
 
 Floats = NDArray[np.float32]
 AFTER_GUMBEL = SearchConfig(method="puct", c_init=1.0, policy_temperature=2.0)
 """The search where the run used Gumbel search; from docs/experiments.md."""
+PROOF_NODES = 64
+"""`search.proof_nodes` of a search on a CPU: wins in one cost little, even in chess."""
 MAX_LEAVES = 64
 """Largest batch that `choose_leaves` tries; selecting leaves then takes as long as a GPU call."""
 MIN_SPEEDUP_EXPONENT = 0.25
@@ -61,31 +64,34 @@ class AnalysisSearch:
         config: SearchConfig,
         max_nodes: int,
         leaves: int = 0,
-        proof_plies: int | None = None,
+        proof_nodes: int | None = None,
     ) -> None:
         """Allocate a tree of `max_nodes` positions, with `leaves` per batch (0: measured).
 
-        proof_plies: the setting of the search; by default 1, or 0 if the evaluator is on a GPU,
-        whose network is too fast for a search of every position on the host.
+        proof_nodes: the setting of the search; by default the run's, but at least PROOF_NODES, or 0
+        if the evaluator is on a GPU, whose network is too fast for proofs on the host.
         """
         self.game = game
         is_on_gpu = isinstance(evaluator, DeviceEvaluator)
         self.leaves = leaves or choose_leaves(game, evaluator)
         self._evaluator = evaluator
+        if proof_nodes is None:
+            proof_nodes = 0 if is_on_gpu else max(config.proof_nodes, PROOF_NODES)
         if config.method == "gumbel":
             config = AFTER_GUMBEL
-        config = replace(config, prove=True)
-        if proof_plies is None:
-            proof_plies = 0 if is_on_gpu else 1
+        config = replace(config, prove=True, proof_nodes=proof_nodes)
         self._settings = config.settings(explore=False)
-        self.tree = new_tree(game, 1, max_nodes)
+        self.tree = new_tree(game, 1, max_nodes, proves_leaves=config.proves_leaves)
         """The tree, as a batch of one."""
         self.tree.streams[:] = 1
         self._batch = leaf_batch.new_leaf_batch(self.tree, self.leaves)
         self._planes = np.zeros((self.leaves, *game.planes_shape), np.float32)
         self._plies = np.zeros(max_nodes + 2, np.int32)
-        self._kernels = leaf_batch.bind(game.rules, proof_plies=proof_plies)
+        self._kernels = leaf_batch.bind(game.rules, proves_leaves=config.proves_leaves)
         self._reroot = reroot.bind(game.rules)
+        self._lines = ProvedLines(game, self._settings)
+        if config.proves_leaves:
+            self._lines.line_from(game.new_states(1)[0])  # compiles it
         self._can_reuse = False
 
     @property
@@ -104,7 +110,7 @@ class AnalysisSearch:
         """Work done since the last `set_position`."""
         counters, search = self._batch.counters, self.tree.searches[0]
         simulations = self.simulations
-        nodes, edges = self.tree.nodes.shape[1], self.tree.edges.shape[1]
+        nodes, edges = capacity(self.tree), self.tree.edges.shape[1]
         return SearchProgress(
             simulations=simulations,
             evaluations=int(counters[leaf_batch.EVALUATIONS]),
@@ -179,7 +185,7 @@ class AnalysisSearch:
         node = reroot.find_node(self.tree, np.array(path, np.int32))
         if node == UNVISITED:
             return []
-        return read_variations(self.tree, self._plies, count, node)
+        return read_variations(self.tree, self._plies, count, node, self._lines.line_from)
 
     def _has_all_edges(self, node: Index, state: State) -> bool:
         """Return whether `node` has an edge for every move: not if it was proved as a leaf."""
@@ -205,7 +211,7 @@ def nodes_in_memory(game: Game, megabytes: int) -> int:
     def size(nodes: int) -> int:
         return sum(
             np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
-            for dtype, shape in layout(game, 1, nodes)
+            for dtype, shape in layout(game, 1, nodes, proves_leaves=True)
         )
 
     per_max_plies = size(2 * game.max_plies) - size(game.max_plies)

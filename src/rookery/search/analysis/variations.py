@@ -1,5 +1,6 @@
 """Principal variations of one tree."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rookery.base import Index, compiled
-from rookery.games import LOSS, ONGOING, WIN, Action
+from rookery.games import LOSS, ONGOING, WIN, Action, State
 from rookery.search.tree import ROOT, UNVISITED, Tree, edge_draw, edge_value, edges_of
 
+LineFrom = Callable[[State], Sequence[Action]]
+"""Returns the moves from a position that was proved as a leaf to the end of the game."""
 PROVED_SCORE = 1e12
 """Score of a proved win, far above any visit count; negated, of a proved loss."""
 
@@ -51,7 +54,7 @@ def measure_distances(tree: Tree, plies: NDArray[np.int32]) -> None:
                     length = np.int64(plies[edge.child])
                     is_better = length < best if proof == WIN else length > best
                     best = length if best < 0 or is_better else best
-        plies[node] = best + 1
+        plies[node] = max(best + 1, np.int64(tree.nodes[0, node].proof_plies))
 
 
 def rank_edges(tree: Tree, plies: NDArray[np.int32], node: Index) -> NDArray[np.intp]:
@@ -68,21 +71,23 @@ def rank_edges(tree: Tree, plies: NDArray[np.int32], node: Index) -> NDArray[np.
 
 
 def read_variations(
-    tree: Tree, plies: NDArray[np.int32], count: int, node: Index = ROOT
+    tree: Tree, plies: NDArray[np.int32], count: int, node: Index, line_from: LineFrom
 ) -> list[Variation]:
     """Return the `count` best moves of `node`, best first; `plies` [N] is scratch."""
     measure_distances(tree, plies)
     ranked = rank_edges(tree, plies, node)[:count]
-    return [_variation(tree, plies, node, edge) for edge in ranked]
+    return [_variation(tree, plies, node, edge, line_from) for edge in ranked]
 
 
-def _variation(tree: Tree, plies: NDArray[np.int32], node: Index, index: Index) -> Variation:
+def _variation(
+    tree: Tree, plies: NDArray[np.int32], node: Index, index: Index, line_from: LineFrom
+) -> Variation:
     edge: Any = tree.edges[0, index]
     has_value = edge.visits > 0 or edge.proof != ONGOING
     parent = tree.nodes[0, node]
     is_decided = edge.proof in (WIN, LOSS)
     return Variation(
-        actions=tuple(_follow(tree, plies, index)),
+        actions=tuple(_follow(tree, plies, index, line_from)),
         visits=int(edge.visits),
         value=float(edge_value(edge) if has_value else parent.value),
         draw=float(edge_draw(edge) if has_value else parent.draw),
@@ -92,11 +97,17 @@ def _variation(tree: Tree, plies: NDArray[np.int32], node: Index, index: Index) 
     )
 
 
-def _follow(tree: Tree, plies: NDArray[np.int32], index: Index) -> list[Action]:
+def _follow(
+    tree: Tree, plies: NDArray[np.int32], index: Index, line_from: LineFrom
+) -> list[Action]:
     """Return the moves from an edge on, the best at each node, while they are visited or proved."""
     actions = [int(tree.edges[0, index].action)]
     node = int(tree.edges[0, index].child)
-    while node != UNVISITED and tree.nodes[0, node].num_edges > 0:
+    while node != UNVISITED:
+        if tree.nodes[0, node].proof_plies > 0:
+            return [*actions, *line_from(tree.states[0, node])]
+        if tree.nodes[0, node].num_edges == 0:
+            break
         edge: Any = tree.edges[0, rank_edges(tree, plies, node)[0]]
         if edge.visits == 0 and edge.proof == ONGOING:
             break
