@@ -122,6 +122,8 @@ class Tables(NamedTuple):
     b: NDArray[np.float64]
     c: NDArray[np.float64]
     d: NDArray[np.float64]
+    e: NDArray[np.float64]
+    f: NDArray[np.float64]
 
 
 @compiled
@@ -134,7 +136,7 @@ def sums_of_products(tables: Tables, row: int) -> float:
             if tables.d[j, i] > total:
                 tables.d[j, i] = total
             for k in range(i, j):
-                tables.c[k, j] += math.sin(tables.a[k, i] * tables.d[k, j])
+                tables.c[k, j] += math.sin(tables.e[k, i] * tables.f[k, j])
     return total
 
 

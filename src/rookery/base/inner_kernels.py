@@ -25,6 +25,9 @@ from numba.core.types import Array, ArrayIterator, BaseTuple  # type: ignore[att
 
 READING = ("getitem", "static_getitem", "getiter", "iternext")
 """Operations that return parts of their operands."""
+MAX_WORDS = 32
+"""Words that a call passes at most: LLVM alone decides whether to inline a game's rules, which take
+a state and an array; all of them, at every call, could be too much code."""
 BORROWED = (Array, BaseTuple, ArrayIterator)
 """Types of values that a function may take apart without counting."""
 
@@ -71,7 +74,8 @@ class _LlvmLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _finalize_final_module(self) -> None:
         for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.external:
+            is_own = not function.is_declaration and function.linkage == Linkage.external
+            if is_own and len(list(function.arguments)) > MAX_WORDS:
                 function.add_function_attribute("alwaysinline")
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
