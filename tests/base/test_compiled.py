@@ -1,13 +1,11 @@
 """Compiled code is cached on disk, and never used after an edit."""
 
 import json
-import math
 import os
 import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -115,43 +113,6 @@ def test_functions_defined_interpreted_stay_plain_python() -> None:
     assert not hasattr(plain, "py_func") and plain(1) == 2
 
 
-class Tables(NamedTuple):
-    """Many arrays, as a tree is."""
-
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
-    c: NDArray[np.float64]
-    d: NDArray[np.float64]
-    e: NDArray[np.float64]
-    f: NDArray[np.float64]
-
-
-@compiled
-def sums_of_products(tables: Tables, row: int) -> float:
-    """Take too much code for a compiler to copy it by its own choice."""
-    total = 0.0
-    for i in range(tables.a.shape[1]):
-        for j in range(tables.b.shape[1]):
-            total += tables.a[row, i] * tables.b[row, j] - tables.c[i, j]
-            if tables.d[j, i] > total:
-                tables.d[j, i] = total
-            for k in range(i, j):
-                tables.c[k, j] += math.sin(tables.e[k, i] * tables.f[k, j])
-    return total
-
-
-def test_functions_that_kernels_call_are_part_of_their_code() -> None:
-    @compiled
-    def kernel(tables: Tables) -> float:
-        return sums_of_products(tables, 0) - sums_of_products(tables, 1)
-
-    tables = Tables(*(np.ones((3, 3)) for _ in Tables._fields))
-    assert kernel(tables) != 0
-    (code,) = kernel.inspect_llvm().values()  # type: ignore[attr-defined]
-    calls = [line for line in code.splitlines() if " call " in line]
-    assert calls and not any("sums_of_products" in line for line in calls)
-
-
 @compiled
 def make(count: int) -> NDArray[np.float64]:
     """Return a new array."""
@@ -256,8 +217,7 @@ KERNEL = """from rookery.constants import SIZE, Settings
 def step(x):
     return x + SIZE
 """
-CONSTANTS = """from typing import NamedTuple
-WIN, SIZE = 1, 3
+CONSTANTS = """WIN, SIZE = 1, 3
 OTHER: int = 5
 class Settings(NamedTuple):
     width: int
