@@ -5,9 +5,9 @@ arguments, optimised, and as machine code. A function that only other kernels ca
 this: the outermost kernel contains its code and is optimised as a whole. So each kernel here has
 two forms, each compiled when it is first needed: one for calls from Python, and one for kernels.
 
-The second form is always inlined, and does not count references to arrays: a call with a tuple of
-arrays, such as a tree, would pass more than a hundred words and count every array twice, which
-takes longer than most of these functions.
+The second form does not count references to arrays if it makes and returns none, and is always
+inlined if it takes many: a call with a tuple of arrays, such as a tree, would pass about a hundred
+words and count every array twice, which takes longer than most of these functions.
 
 This uses parts of Numba that may change with its versions; `compiled` imports it with tested ones
 only.
