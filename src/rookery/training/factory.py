@@ -24,7 +24,7 @@ from rookery.training.actors.pool import ActorPool
 from rookery.training.compiling import Compilers, compile_in_background, drop_compilers
 from rookery.training.config import Config
 from rookery.training.fallbacks import Fallbacks
-from rookery.training.loop import Learner, SelfPlay, StrengthMeter, TrainingLoop
+from rookery.training.loop import TrainingLoop
 from rookery.training.measuring import LocalMeter
 from rookery.training.overlap import LearningThread, is_overlapped, shared_threads
 from rookery.training.parts import (
@@ -37,6 +37,7 @@ from rookery.training.parts import (
     self_player_with,
 )
 from rookery.training.progress import Progress, ProgressCallback
+from rookery.training.roles import Learner, SelfPlay, StrengthMeter
 from rookery.training.run import Run
 from rookery.training.scaling import Scaler, plays_with_actors
 from rookery.training.self_players import LocalSelfPlay
