@@ -44,14 +44,18 @@ class Node:
 
 
 class PlainGraph:
-    """A stand-in for cudnn's graph; every plan computes the same, and `ran` lists those used."""
+    """A stand-in for cudnn's graph; every plan computes the same, and `ran` lists those used.
+
+    `built` lists the plans that were built, by graph.
+    """
 
     refused: tuple[int, ...] = ()
     fails_at = ""
     ran: list[int] = []  # noqa: RUF012
+    built: list[list[int]] = []  # noqa: RUF012
 
     def __init__(self, **options: Any) -> None:
-        pass
+        self.built.append([])
 
     def tensor(self, *, dim: list[int], **form: Any) -> Node:
         node = Node(lambda given: given[node].double().reshape(dim))
@@ -93,6 +97,10 @@ class PlainGraph:
     def build_plan_at_index(self, plan: int) -> None:
         if plan in self.refused:
             raise NotSupported if plan % 2 else RuntimeError
+        self.built[-1].append(plan)
+
+    def get_plan_name_at_index(self, plan: int) -> str:
+        return f"engine {plan}"
 
     def get_workspace_size_plan_at_index(self, plan: int) -> int:
         return plan
@@ -122,6 +130,7 @@ def plain_arithmetic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     stream = SimpleNamespace(cuda_stream=0)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     monkeypatch.setattr(PlainGraph, "ran", [])
+    monkeypatch.setattr(PlainGraph, "built", [])
     with torch.inference_mode():
         yield
     for cached in (int8._front_end, int8._dtypes):
@@ -183,6 +192,39 @@ def test_plans_that_cannot_be_built_are_skipped(monkeypatch: pytest.MonkeyPatch)
     folded, seen = new_net(1), boards(1)
     check(Int8Tower(folded, seen), folded, seen)
     assert set(PlainGraph.ran) == {2}
+
+
+def set_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let plan 2 be the fastest and plan 3 about as fast."""
+    seconds = (5.0, 3.0, 1.0, 1.05)
+    monkeypatch.setattr(int8.Convolution, "_time", lambda self, plan, *rest: seconds[plan])
+
+
+def test_all_plans_are_built_for_one_layer_and_fast_ones_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_times(monkeypatch)
+    Int8Tower(new_net(1), boards(1))(boards(9))
+    assert PlainGraph.built == [[0], [0, 1, 2, 3], [2, 3], [2, 3]]
+    assert PlainGraph.ran == [0, 2, 2, 2, 2]
+
+
+def test_other_plans_are_tried_where_fast_ones_do_not_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_times(monkeypatch)
+    tower = Int8Tower(new_net(1), boards(1))
+    build = PlainGraph.build_plan_at_index
+
+    def refuse_fast_ones_later(graph: PlainGraph, plan: int) -> None:
+        if len(graph.built) > 2 and plan >= 2:
+            raise NotSupported
+        build(graph, plan)
+
+    monkeypatch.setattr(PlainGraph, "build_plan_at_index", refuse_fast_ones_later)
+    tower(boards(9))
+    assert PlainGraph.built == [[0], [0, 1, 2, 3], [0, 1], [1]]
+    assert PlainGraph.ran == [0, 2, 1, 2, 1]
 
 
 @pytest.mark.parametrize(

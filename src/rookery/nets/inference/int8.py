@@ -2,15 +2,15 @@
 
 Torch has no 8-bit convolution. The front end (the package nvidia-cudnn-frontend) takes a
 convolution and the operations that follow it as one graph, and offers several execution plans for
-it; the fastest is kept.
+it; the fastest is kept. To build one plan takes half a second, so all are built for one layer only:
+other layers of 8 bits choose between the plans that were fast there, and the stem, a small part of
+the time, takes the first plan that works.
 """
 
 import importlib
-import math
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
-from operator import itemgetter
 from typing import Any
 
 import torch
@@ -29,6 +29,8 @@ ENOUGH_BOARDS, RANGE_DECAY = 64, 0.9
 """With fewer boards a range may come out too small, so the previous range counts too, times the
 decay."""
 WARM_UPS, TRIALS = 3, 10
+FAST = 1.1
+"""Plans that take up to this many times as long as the fastest one are tried in other layers."""
 NOT_SUPPORTED = "this GPU has no 8-bit convolutions; leave out run.inference=int8"
 
 
@@ -64,6 +66,7 @@ class Int8Tower:
         self._ranges = channel_ranges(folded, boards)
         self._layers = [_on_gpu(layer) for layer in quantize_tower(folded, self._ranges)]
         self._convolutions: dict[tuple[Any, ...], Convolution] = {}
+        self._fast_plans: dict[torch.Size, set[str]] = {}
 
     def load(self, folded: ResNet) -> None:
         """Take other weights; the scales fit the ranges measured last."""
@@ -93,18 +96,27 @@ class Int8Tower:
         dtype = torch.float16 if is_last else torch.int8
         key = (x.shape, x.dtype, dtype, skip is None)
         if key not in self._convolutions:
-            self._convolutions[key] = Convolution(x, layer, skip, dtype)
+            self._convolutions[key] = self._build(x, layer, skip, dtype)
         return self._convolutions[key](x, layer, skip)
+
+    def _build(
+        self, x: Tensor, layer: QuantizedConv, skip: Tensor | None, dtype: torch.dtype
+    ) -> "Convolution":
+        is_stem, names = x.dtype != torch.int8, self._fast_plans.get(x.shape, set())
+        convolution = Convolution(x, layer, skip, dtype)
+        fast = convolution.choose_plan(x, layer, skip, names, is_first_kept=is_stem)
+        if not is_stem:
+            self._fast_plans[x.shape] = fast
+        return convolution
 
 
 class Convolution:
-    """A layer for inputs of one shape, by its fastest execution plan."""
+    """A layer for inputs of one shape, by one of cudnn's execution plans."""
 
     def __init__(self, x: Tensor, layer: QuantizedConv, skip: Tensor | None, dtype: torch.dtype):
         self._shape = (len(x), len(layer.scale), *x.shape[2:])
         self._dtype = dtype
         self._graph, self._slots = self._describe(x, layer, skip)
-        self._plan, self._workspace = self._fastest(x, layer, skip)
 
     def __call__(self, x: Tensor, layer: QuantizedConv, skip: Tensor | None) -> Tensor:
         y = torch.empty(
@@ -147,36 +159,66 @@ class Convolution:
         used_scale = None if added is None else skip_scale
         return graph, [image, weight, scale, bias, used_scale, added, y]
 
-    def _fastest(self, x: Tensor, layer: QuantizedConv, skip: Tensor | None) -> tuple[int, Tensor]:
-        """Return the index of the fastest plan, and its workspace."""
+    def choose_plan(
+        self,
+        x: Tensor,
+        layer: QuantizedConv,
+        skip: Tensor | None,
+        names: Collection[str],
+        *,
+        is_first_kept: bool,
+    ) -> set[str]:
+        """Choose the fastest of the plans called `names`, or of the others if none of those works.
+
+        Or the first one that works. Return the names of those that are about as fast.
+        """
         y = torch.empty(self._shape, dtype=self._dtype, device=x.device)
-        tensors, best = (x, *layer, skip, y), (math.inf, 0, y)
-        for plan in self._plans():
+        tensors, seconds = (x, *layer, skip, y), dict[int, float]()
+        self._create_plans()
+        for plan in self._working_plans(names):
             size = max(1, self._graph.get_workspace_size_plan_at_index(plan))
             workspace = torch.empty(size, dtype=torch.uint8, device=x.device)
-            seconds = self._time(plan, workspace, tensors)
-            best = min(best, (seconds, plan, workspace), key=itemgetter(0))
-        if best[0] == math.inf:
+            seconds[plan] = self._time(plan, workspace, tensors)
+            if seconds[plan] == min(seconds.values()):
+                self._plan, self._workspace = plan, workspace
+            if is_first_kept:
+                break
+        if not seconds:
             raise ConfigError(NOT_SUPPORTED)
-        return best[1:]
+        limit = FAST * min(seconds.values())
+        return {self._name(plan) for plan, taken in seconds.items() if taken <= limit}
 
-    def _plans(self) -> Iterator[int]:
-        """Build the plans that this GPU supports, and yield their indices."""
+    def _create_plans(self) -> None:
         cudnn, graph = _front_end(), self._graph
-        refusals = (cudnn.cudnnGraphNotSupportedError, RuntimeError)
         try:
             graph.validate()
             graph.build_operation_graph()
             graph.create_execution_plans([cudnn.heur_mode.A])
             graph.check_support()
-        except refusals:
+        except _refusals():
             raise ConfigError(NOT_SUPPORTED) from None
-        for plan in range(graph.get_execution_plan_count()):
-            try:
-                graph.build_plan_at_index(plan)
-            except refusals:
-                continue
-            yield plan
+
+    def _working_plans(self, names: Collection[str]) -> Iterator[int]:
+        """Build and yield the plans that this GPU supports: those called `names`, or the others."""
+        plans = range(self._graph.get_execution_plan_count())
+        named = [plan for plan in plans if self._name(plan) in names]
+        for group in (named, [plan for plan in plans if plan not in named]):
+            has_worked = False
+            for plan in filter(self._is_built, group):
+                has_worked = True
+                yield plan
+            if has_worked:
+                return
+
+    def _is_built(self, plan: int) -> bool:
+        try:
+            self._graph.build_plan_at_index(plan)
+        except _refusals():
+            return False
+        return True
+
+    def _name(self, plan: int) -> str:
+        return str(self._graph.get_plan_name_at_index(plan))
 
     def _time(self, plan: int, workspace: Tensor, tensors: tuple[Tensor | None, ...]) -> float:
         for _ in range(WARM_UPS):
@@ -228,6 +270,11 @@ def _front_end() -> Any:
         return importlib.import_module("cudnn")
     except ImportError:
         raise ConfigError("int8 needs cudnn's front end: pip install 'rookery[int8]'") from None
+
+
+@cache
+def _refusals() -> tuple[type[Exception], ...]:
+    return _front_end().cudnnGraphNotSupportedError, RuntimeError
 
 
 @cache
