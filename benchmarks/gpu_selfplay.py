@@ -48,7 +48,9 @@ def bare_forwards(evaluator: Any, shape: tuple[int, ...], seconds: float) -> flo
     return calls * len(planes) / elapsed
 
 
-def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate]:
+def rookery_rates(
+    setting: Setting, seconds: float, *, rounds: int, inference: str = "auto"
+) -> list[Rate]:
     """Stretches of our self-play in one process."""
     from rookery.games import load_game
     from rookery.gpu import find_device, use_device
@@ -66,12 +68,12 @@ def rookery_rates(setting: Setting, seconds: float, *, rounds: int) -> list[Rate
         value_width=VALUE_WIDTH,
     )
     net = build_net(config, rules.planes_shape, rules.num_actions)
-    evaluator = GpuEvaluator(net, rules.planes_shape, device=device)
+    evaluator = GpuEvaluator(net, rules.planes_shape, device=device, backend=inference)
     shape = (setting.batch, *rules.planes_shape)
-    forwards = bare_forwards(evaluator, shape, seconds / 2)
+    forwards = bare_forwards(evaluator.selfplay_evaluator, shape, seconds / 2)
     selfplay = GpuSelfPlay(
         rules,
-        evaluator,
+        evaluator.selfplay_evaluator,
         config=SelfPlayConfig(
             games=setting.batch, simulations=str(setting.simulations), opening_share=0.0
         ),
@@ -102,6 +104,7 @@ def ask_process(name: str, setting: Setting, options: argparse.Namespace) -> lis
     numbers = ",".join(str(number) for number in asdict(setting).values())
     command = [python, __file__, "--player", name, "--setting", numbers]
     command += ["--seconds", str(options.seconds), "--rounds", str(options.rounds)]
+    command += ["--inference", options.inference]
     environment = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
@@ -166,6 +169,7 @@ def main() -> None:
     parser.add_argument("--nets", default="128x5,64x4", help="width x depth of each")
     parser.add_argument("--our-batches", default="8192,16384")
     parser.add_argument("--their-batches", default="4096,16384")
+    parser.add_argument("--inference", default="auto", help="ours; int8: eight bits")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a stretch")
     parser.add_argument("--rounds", type=int, default=3, help="stretches of each contestant")
     parser.add_argument("--player", help=argparse.SUPPRESS)
@@ -175,8 +179,12 @@ def main() -> None:
         compare(options)
         return
     setting = Setting(*map(int, options.setting.split(",")))
-    player = {"rookery": rookery_rates, "mctx": mctx_rates}[options.player]
-    rates = player(setting, options.seconds, rounds=options.rounds)
+    if options.player == "mctx":
+        rates = mctx_rates(setting, options.seconds, rounds=options.rounds)
+    else:
+        rates = rookery_rates(
+            setting, options.seconds, rounds=options.rounds, inference=options.inference
+        )
     print(json.dumps([asdict(rate) for rate in rates]))
 
 

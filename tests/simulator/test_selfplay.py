@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -12,7 +13,8 @@ from rookery.base import read_arrays, write_arrays
 from rookery.games import load_game
 from rookery.replay import count
 from rookery.replay.rows import select
-from rookery.search import SearchConfig
+from rookery.search import SearchConfig, follow
+from rookery.search.tree import UNVISITED
 from rookery.selfplay import GpuSelfPlay, SelfPlayConfig
 from rookery.selfplay.gpu import WAVES
 from selfplay_games import check_end, check_game, check_report, keys_of, split_games
@@ -78,7 +80,7 @@ def test_two_periods_can_be_enqueued() -> None:
 
 def test_games_from_misjudged_positions_are_legal_and_resume(tmp_path: Path) -> None:
     selfplay, other = new_selfplay(misjudged_share=0.6), new_selfplay(misjudged_share=0.6)
-    for step in range(2):
+    for step in range(4):
         games = split_games(selfplay.finish(selfplay.start(6, progress=0.0, iteration=step)).rows)
         for game in games:
             check_end(RULES, game)
@@ -127,6 +129,21 @@ def test_games_without_a_move_survive_a_checkpoint() -> None:
     other.restore(state)
     np.testing.assert_array_equal(other.state()["roots"], state["roots"])
     assert not other.state()["games.lengths"].any()
+
+
+def test_evaluations_are_kept_from_move_to_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it games are the same, but need more evaluations."""
+    monkeypatch.setattr(follow, "child_by", lambda *arguments: UNVISITED)
+    fresh, followed = new_selfplay(simulations="12"), new_selfplay(simulations="12")
+    without = fresh.finish(fresh.start(30, progress=0.0, iteration=0))
+    monkeypatch.undo()
+    kept = followed.finish(followed.start(30, progress=0.0, iteration=0))
+    assert without.report.games > 10
+    assert set(keys_of(without.rows)) <= set(keys_of(kept.rows))
+    per_position = [
+        played.report.evaluations / played.report.positions for played in (kept, without)
+    ]
+    assert per_position[0] < 0.95 * per_position[1]
 
 
 class Counted(Linear):

@@ -11,6 +11,7 @@ from rookery.search.config import SearchConfig
 from rookery.search.cpu_search import NO_ACTION, CpuSearch
 from rookery.search.cpu_search import bind as bind_cpu_search
 from rookery.search.decisions import DecisionArrays, Decisions
+from rookery.search.follow import follow_move
 from rookery.search.gpu_search import FREE_SIMULATIONS, GpuTrees, new_search
 from rookery.search.gumbel import visit_table
 from rookery.search.protocols import DeviceEvaluator, Evaluator, Search
@@ -34,6 +35,7 @@ __all__ = [
     "bind_cpu_search",
     "bind_simulation",
     "choose_leaves",
+    "follow_move",
     "new_search",
     "nodes_in_memory",
     "repetitions_of",

@@ -79,9 +79,9 @@ def follow_move(tree: Tree, g: Index, action: Index) -> None:
     if root == UNVISITED or not is_evaluated(tree, g, root):
         return
     search = tree.searches[g]
-    for index in range(tree.nodes[g, root].first_edge, search.edges_used):
-        edge = tree.edges[g, index]
-        if edge.visits == 0 or not is_evaluated(tree, g, np.int64(edge.child)):
+    for node in range(root + 1, search.nodes_used):
+        edge = tree.edges[g, tree.nodes[g, node].edge]
+        if edge.visits == 0 or not is_evaluated(tree, g, np.int64(node)):
             edge.child = UNVISITED
     keep_subtree(tree, g, root)
     for index in range(search.edges_used):

@@ -95,8 +95,14 @@ class GpuTrees:
     """G trees on a GPU and their evaluation, shared by `GpuSearch` and self-play."""
 
     def __init__(
-        self, game: Game, evaluator: DeviceEvaluator, **options: Unpack[SearchOptions]
+        self,
+        game: Game,
+        evaluator: DeviceEvaluator,
+        *,
+        is_followed: bool = False,
+        **options: Unpack[SearchOptions],
     ) -> None:
+        """`is_followed` says that `follow_move` will be called."""
         self.game, self._evaluator, self.config = game, evaluator, options["config"]
         self.num_games = num_games = options["num_games"]
         self.max_simulations = options["max_simulations"]
@@ -105,7 +111,13 @@ class GpuTrees:
         proves_leaves = self.config.proves_leaves
         self.kernels = bind(game.rules, self.config.method, proves_leaves=proves_leaves)
         self.device = device = evaluator.device
-        arrays = layout(game, num_games, self.max_simulations, proves_leaves=proves_leaves)
+        arrays = layout(
+            game,
+            num_games,
+            self.max_simulations,
+            proves_leaves=proves_leaves,
+            is_followed=is_followed,
+        )
         self.tree = Tree(*(zeros(device, dtype, *shape) for dtype, shape in arrays))
         copy_in(self.tree.streams, seeds(num_games, options["seed"], "search"))
         cells = torch.arange(game.num_actions) if evaluator.cells is None else evaluator.cells

@@ -103,6 +103,7 @@ class GpuSelfPlay:
             num_games=config.games,
             max_simulations=config.max_simulations(),
             seed=seed,
+            is_followed=True,
         )
         self._kernels = bind(game.rules, search.method, proves_leaves=search.proves_leaves)
         self._is_done = zeros(self._device, np.bool_, config.games)

@@ -15,7 +15,13 @@ import numpy as np
 from rookery.base import compiled, namespace
 from rookery.games import ONGOING
 from rookery.gpu import cuda, kernel
-from rookery.search import FREE_SIMULATIONS, DecisionArrays, bind_simulation, repetitions_of
+from rookery.search import (
+    FREE_SIMULATIONS,
+    DecisionArrays,
+    bind_simulation,
+    follow_move,
+    repetitions_of,
+)
 from rookery.selfplay.games import Games, count_finished, take_finished
 from rookery.selfplay.kernels import SelfPlayParams, bind_one
 from rookery.selfplay.misjudged import Misjudged
@@ -74,6 +80,8 @@ def _bind_steps(rules: ModuleType, method: str, *, proves_leaves: bool) -> Modul
         play.advance(games, arena.roots, repetitions_of(tree), arena.found, arena.params, g)
         arena.positions[g] += 1
         if games.results[g] == ONGOING:
+            row = games.firsts[g] + games.lengths[g] - 1
+            follow_move(tree, g, np.int64(games.rows.moves[g, row]))
             searches.begin(arena, g)
 
     @compiled
