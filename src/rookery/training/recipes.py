@@ -78,7 +78,12 @@ def connect4_gpu() -> Config:
         laptop,
         recipe="connect4-gpu",
         run=RunConfig(
-            minutes=5, moves=8, checkpoint_every=10, strength_every=20, strength_simulations=100
+            minutes=5,
+            moves=8,
+            checkpoint_every=10,
+            strength_every=20,
+            strength_simulations=100,
+            inference="fastest",
         ),
         net=NetConfig(width=128, depth=10, policy_channels=8, value_width=64),
         search=replace(laptop.search, proof_nodes=0),
