@@ -37,8 +37,8 @@ from rookery.nets import CpuEvaluator, build_net
 from rookery.replay import ReplayConfig, Window, concatenate, count, read_shard
 from rookery.search import SearchConfig
 from rookery.training import Config, RunFolder, apply
-from rookery.training.roles import Learner as AnyLearner
 from rookery.training.parts import new_learner, new_window
+from rookery.training.roles import Learner as AnyLearner
 from rookery.training.trainers.placement import TrainerPlacement
 from rookery.training.trainers.pool import TrainerPool
 from rookery.workers import WorkerEvent
