@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from mctx_pgx import POLICY_CHANNELS, VALUE_WIDTH, Rate, Setting, mctx_rates
@@ -48,9 +49,7 @@ def bare_forwards(evaluator: Any, shape: tuple[int, ...], seconds: float) -> flo
     return calls * len(planes) / elapsed
 
 
-def rookery_rates(
-    setting: Setting, seconds: float, *, rounds: int, inference: str = "auto"
-) -> list[Rate]:
+def rookery_rates(setting: Setting, seconds: float, *, rounds: int, inference: str) -> list[Rate]:
     """Stretches of our self-play in one process."""
     from rookery.games import load_game
     from rookery.gpu import find_device, use_device
@@ -179,12 +178,9 @@ def main() -> None:
         compare(options)
         return
     setting = Setting(*map(int, options.setting.split(",")))
-    if options.player == "mctx":
-        rates = mctx_rates(setting, options.seconds, rounds=options.rounds)
-    else:
-        rates = rookery_rates(
-            setting, options.seconds, rounds=options.rounds, inference=options.inference
-        )
+    ours = partial(rookery_rates, inference=options.inference)
+    player = {"rookery": ours, "mctx": mctx_rates}[options.player]
+    rates = player(setting, options.seconds, rounds=options.rounds)
     print(json.dumps([asdict(rate) for rate in rates]))
 
 
