@@ -179,7 +179,7 @@ def main() -> None:
         return
     setting = Setting(*map(int, options.setting.split(",")))
     ours = partial(rookery_rates, inference=options.inference)
-    player = {"rookery": ours, "mctx": mctx_rates}[options.player]
+    player = ours if options.player == "rookery" else mctx_rates
     rates = player(setting, options.seconds, rounds=options.rounds)
     print(json.dumps([asdict(rate) for rate in rates]))
 
